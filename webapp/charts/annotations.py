@@ -35,6 +35,7 @@ LOOK = {
     "failure": ("✕", CRIT),
     "taskmanager_lost": ("⊘", CRIT),
     "terminal": ("■", INK_3),
+    "attempt": ("┃", INK_3),
     "critical": ("▲", CRIT),
     "warning": ("◆", WARN),
 }

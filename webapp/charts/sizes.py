@@ -14,8 +14,8 @@ from webapp.lib.instants import ms_after
 from webapp.lib.quantities import bytes_text
 
 HEIGHT_PX = 290
-Link = Callable[[int, datetime], str]
-"""Checkpoint id and trigger → address of its page."""
+Link = Callable[[str, int, datetime], str]
+"""Job, checkpoint id and trigger → address of its page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class SizePoint:
     state_bytes: int | None
     checkpointed_bytes: int | None
     is_savepoint: bool = False
+    job_id: str = ""
 
     @property
     def at(self) -> datetime:
@@ -59,7 +60,7 @@ def size_over_time(
     end: datetime,
     trend: Trend | None = None,
     events: Sequence[annotated.Annotation] = (),
-    link: Link = lambda checkpoint_id, trigger_time: "",
+    link: Link = lambda job_id, checkpoint_id, trigger_time: "",
 ) -> tuple[go.Figure, str]:
     """The figure and what it left out. ``points`` are sorted by time."""
     uploads = [point for point in points if point.checkpointed_bytes is not None]
@@ -102,7 +103,7 @@ def _uploaded(name: str, colour: str, all_bars: Sequence[SizePoint], widths_ms: 
         y=[point.checkpointed_bytes for point in bars],
         width=[width for _bar, width in chosen],
         marker={"color": colour, "opacity": 0.85, "line": {"width": 0}},
-        customdata=[link(point.checkpoint_id, point.trigger_time) for point in bars],
+        customdata=[link(point.job_id, point.checkpoint_id, point.trigger_time) for point in bars],
         hovertext=[_hover(point) for point in bars],
         hovertemplate="%{hovertext}<extra></extra>",
     )
@@ -116,7 +117,7 @@ def _full(line: Sequence[SizePoint], link: Link) -> go.Scatter:
         mode="lines+markers" if len(line) <= 60 else "lines",
         marker={"size": 4},
         line={"color": INK, "width": 2},
-        customdata=[link(point.checkpoint_id, point.trigger_time) for point in line],
+        customdata=[link(point.job_id, point.checkpoint_id, point.trigger_time) for point in line],
         hovertext=[_hover(point) for point in line],
         hovertemplate="%{hovertext}<extra></extra>",
     )

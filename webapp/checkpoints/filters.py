@@ -5,14 +5,15 @@ from typing import Any
 from django.db.models import QuerySet
 
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES
-from webapp.lib.filter_sets import ListFilters, OfJob
+from webapp.fleet.filters import OfAttempts
+from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import newest_first
 from webapp.lib.query_parameters import Choice, Flag, Text, Whole
 
 SAVEPOINTS = "savepoints"
 
 
-class CheckpointFilters(OfJob):
+class CheckpointFilters(OfAttempts):
     checkpoint_id = Whole()
     outcome = Choice(OUTCOMES)
     is_savepoint = Flag()
@@ -32,11 +33,11 @@ class JobCheckpointFilters(ListFilters):
         return rows.filter(outcome__in=FAILED_OUTCOMES if group == "failed" else [group])
 
 
-class UploadFilters(OfJob):
+class UploadFilters(OfAttempts):
     checkpoint_id = Whole()
     time_field = "trigger_time"
 
 
-class RollupFilters(OfJob):
+class RollupFilters(OfAttempts):
     period = Choice(("hour", "day"))
     time_field = "period_start"

@@ -1,7 +1,8 @@
 """Checkpoint facts by the questions pages and API ask."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from django.db.models import Count, Q
@@ -16,16 +17,23 @@ from webapp.checkpoints.models import CheckpointFact
 BAR_FIELDS = (
     "checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms", "end_time", "slowest_start_delay_ms",
     "slowest_alignment_ms", "slowest_sync_ms", "slowest_async_ms", "unaligned", "reason", "slowest_vertex_name", "slowest_subtask",
-    "slowest_host", "state_bytes",
+    "slowest_host", "state_bytes", "job_id",
 )  # fmt: skip
-SIZE_FIELDS = ("checkpoint_id", "trigger_time", "end_to_end_ms", "state_bytes", "checkpointed_bytes", "is_savepoint")
+SIZE_FIELDS = ("checkpoint_id", "trigger_time", "end_to_end_ms", "state_bytes", "checkpointed_bytes", "is_savepoint", "job_id")
 MOST_FACTS = 50_000
 """A job page reads at most this many; at one checkpoint a minute that is a month."""
 
 
 def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:
     """Facts triggered within the range."""
-    return CheckpointFact.objects.filter(cluster=cluster, job_id=job_id, trigger_time__gte=start, trigger_time__lte=end)
+    return of_attempts(cluster, [job_id], start, end)
+
+
+def of_attempts(cluster: str, job_ids: Sequence[str], start: datetime, end: datetime) -> Any:
+    """Facts of a job under any of these ids, triggered within the range."""
+    # Equality where there is one id: with "in", databases may sort what an index has in order.
+    own = {"job_id": job_ids[0]} if len(job_ids) == 1 else {"job_id__in": job_ids}
+    return CheckpointFact.objects.filter(cluster=cluster, **own, trigger_time__gte=start, trigger_time__lte=end)
 
 
 def outcome_counts(facts: Any) -> dict[str, int]:
@@ -49,24 +57,24 @@ def newest(facts: Any, fields: tuple[str, ...]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def bars(facts: Any, cluster: str, job_id: str) -> tuple[list[CheckpointBar], int]:
+def bars(facts: Any, cluster: str) -> tuple[list[CheckpointBar], int]:
     """The worst of each slice of time, oldest first, and how many there are: only those are read in full."""
     outlines = newest(facts, ("id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms"))
     kept = worst_in_buckets(outlines, MOST_BARS, lambda row: row[1], lambda row: (row[2] in FAILED_OUTCOMES, bool(row[3]), row[4] or 0))
     rows = CheckpointFact.objects.filter(pk__in=[row[0] for row in kept]).order_by("trigger_time", "id").values_list(*BAR_FIELDS)
-    link = links(cluster, job_id)
-    return [_bar(row, link) for row in rows], len(outlines)
+    link = links(cluster)
+    return [_bar(row[:-1], link(row[-1], row[0], row[1])) for row in rows], len(outlines)
 
 
 def sizes(facts: Any) -> list[SizePoint]:
     """Completed ones for the size chart, oldest first."""
     return [
-        SizePoint(number, trigger, lasted_ms, state, uploaded, bool(savepoint))
-        for number, trigger, lasted_ms, state, uploaded, savepoint in newest(facts.filter(outcome="completed"), SIZE_FIELDS)
+        SizePoint(number, trigger, lasted_ms, state, uploaded, bool(savepoint), job_id)
+        for number, trigger, lasted_ms, state, uploaded, savepoint, job_id in newest(facts.filter(outcome="completed"), SIZE_FIELDS)
     ]
 
 
-def _bar(row: tuple[Any, ...], link: Callable[[int, datetime], str]) -> CheckpointBar:
+def _bar(row: tuple[Any, ...], url: str) -> CheckpointBar:
     number, trigger, outcome, savepoint, lasted, end, delay, alignment, sync, async_, unaligned, reason, vertex, subtask, host, size = row
     return CheckpointBar(
         checkpoint_id=number,
@@ -84,7 +92,7 @@ def _bar(row: tuple[Any, ...], link: Callable[[int, datetime], str]) -> Checkpoi
         # Of a lost one, the slowest that did acknowledge says nothing.
         slowest=f"{vertex}/{subtask}" + (f" on {host}" if host else "") if vertex and outcome in ("completed", "in_progress") else None,
         state_bytes=size,
-        url=link(number, trigger),
+        url=url,
     )
 
 
@@ -97,8 +105,12 @@ def trigger_ms(trigger_time: datetime) -> int:
     return round(trigger_time.timestamp() * 1000)
 
 
-def links(cluster: str, job_id: str) -> Callable[[int, datetime], str]:
-    """Addresses of a job's checkpoints."""
+def links(cluster: str) -> Callable[[str, int, datetime], str]:
+    """Addresses of checkpoints of jobs of a cluster."""
+
     # One reverse for thousands of links; it is most of the cost of a link.
-    base = reverse("job", args=(cluster, job_id))
-    return lambda number, trigger: f"{base}checkpoints/{number}/{trigger_ms(trigger)}/"
+    @cache
+    def base(job_id: str) -> str:
+        return reverse("job", args=(cluster, job_id))
+
+    return lambda job_id, number, trigger: f"{base(job_id)}checkpoints/{number}/{trigger_ms(trigger)}/"

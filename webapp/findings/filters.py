@@ -6,15 +6,14 @@ from django.db.models import QuerySet
 
 from spark_jobs.diagnosis.findings import CONFIDENCES
 from webapp.findings.choices import FindingState, Severity
-from webapp.fleet.filters import LABEL
-from webapp.lib.filter_sets import OfJob
+from webapp.fleet.filters import LABEL, OfAttempts
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Text
 
 ANY_STATE = "any"
 
 
-class FindingFilters(OfJob):
+class FindingFilters(OfAttempts):
     rule = Text(about="e.g. pressure.root")
     label = LABEL
     state = Choice((*FindingState.values, ANY_STATE), method="in_state")

@@ -1,5 +1,6 @@
 """What was found on one job in a stretch of time, for its page and for the graph on it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,12 +19,16 @@ SHOWN_IN_FULL = 3
 
 @dataclass(frozen=True)
 class JobFindings:
-    """``in_full`` and ``in_brief`` are open, or of a job that is past; ``earlier`` are closed ones of a job that lives on."""
+    """``in_full`` and ``in_brief`` are open, or of a job that is past; ``earlier`` are closed ones of a job that lives on.
+
+    ``of_others`` were found on other attempts of the job, as far as they are more than notes.
+    """
 
     in_full: list[PresentedFinding]
     in_brief: list[PresentedFinding]
     context: list[PresentedFinding]
     earlier: list[PresentedFinding]
+    of_others: list[PresentedFinding]
     origins: list[PresentedFinding]
     all_open: list[Finding]
 
@@ -40,10 +45,13 @@ class JobFindings:
         return [(one.points, one.reason, one.finding) for one in computed.deductions] if computed.value == health else []
 
 
-def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past: bool) -> JobFindings:
-    """One query. Of a recording or an ended job everything is closed, and is what the reader came for."""
+def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past: bool, attempts: Collection[str] = ()) -> JobFindings:
+    """One query, two with other ``attempts``. Of a recording or an ended job everything is closed, and is what the reader came for."""
     overlapping = Finding.objects.of_job(cluster, job_id).filter(first_seen__lte=end, last_seen__gte=start)
     rows = list(overlapping.order_by("-state", *WORST_FIRST)[:MOST])
+    others = [one for one in attempts if one != job_id]
+    of_others = Finding.objects.of_attempts(cluster, others).filter(first_seen__lte=end, last_seen__gte=start)
+    newest_of_others = list(of_others.order_by("-last_seen", "-id")[:MOST]) if others else []
     found = matters(rows)
     current = [one for one in found if one.is_open or is_past]
     notable = [one for one in current if one.is_notable]
@@ -57,6 +65,7 @@ def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past
         in_brief=[one for one in notable if one not in in_full],
         context=[one for one in current if not one.is_notable],
         earlier=[one for one in found if one not in current],
+        of_others=[one for one in matters(newest_of_others) if one.is_notable],
         origins=[one for one in current if one.finding.rule in ORIGIN_RULES],
         all_open=[row for row in rows if row.state == FindingState.OPEN],
     )

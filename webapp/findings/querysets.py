@@ -1,5 +1,6 @@
 """Questions asked about findings, by name."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from django.db.models import QuerySet
@@ -23,6 +24,10 @@ class FindingQuerySet(QuerySet["Finding"]):
 
     def of_job(self, cluster: str, job_id: str) -> Self:
         return self.filter(cluster=cluster, job_id=job_id)
+
+    def of_attempts(self, cluster: str, job_ids: Sequence[str]) -> Self:
+        """Of one job under any of these ids."""
+        return self.filter(cluster=cluster, job_id__in=job_ids)
 
     def worst_first(self) -> Self:
         """By severity, then newest."""

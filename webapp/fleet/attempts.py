@@ -10,7 +10,9 @@ from datetime import datetime
 from webapp.fleet.models import JobCurrent
 
 MOST_SHOWN = 20
-READ = ("job_id", "name", "state", "terminal", "start_time", "first_seen_at", "end_time", "last_seen_at", "as_of", "cluster")
+PARAMETER, ALL, THIS = "attempts", "all", "this"
+"""Of queries: rows of all attempts of a job, or of the one that is named."""
+READ = ("job_id", "name", "state", "terminal", "start_time", "first_seen_at", "end_time", "last_seen_at", "as_of", "cluster", "restored_at")
 
 
 def line_of(job: JobCurrent) -> list[JobCurrent]:
@@ -24,7 +26,7 @@ def line_of(job: JobCurrent) -> list[JobCurrent]:
 
 def follows(later: JobCurrent, earlier: JobCurrent) -> bool:
     """Whether one began when the other was over: ended, or never seen again."""
-    began, over = began_at(later), _over_at(earlier)
+    began, over = began_at(later), over_at(earlier)
     return began is not None and over is not None and began >= over and (began_at(earlier) or over) <= over
 
 
@@ -33,9 +35,21 @@ def began_at(job: JobCurrent) -> datetime | None:
     return began
 
 
-def _over_at(job: JobCurrent) -> datetime | None:
+def over_at(job: JobCurrent) -> datetime | None:
     over: datetime | None = (job.end_time or job.last_seen_at) if job.terminal else job.last_seen_at
     return over
+
+
+def ids_of_line(cluster: str, job_id: str) -> list[str]:
+    """This id and those of the other attempts of its job; this one alone where it is not known. Two queries."""
+    job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only(*READ).first()
+    return [job_id, *(other.job_id for other in line_of(job))] if job else [job_id]
+
+
+def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
+    """Whether any of this time is the job's; of one whose beginning or end is not known, as far as it was seen."""
+    first, last = began_at(job), over_at(job)
+    return (first is None or first <= end) and (last is None or last >= start)
 
 
 def predecessors(jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], set[str]]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from webapp.fleet.attempts import ALL, THIS, ids_of_line
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
 from webapp.fleet.choices import ClusterKind, HealthState
 from webapp.fleet.log_kinds import ROUTINE_KINDS
@@ -127,16 +128,43 @@ class JobEventFilters(ListFilters):
         return events if kind == "all" else events.filter(kind=kind)
 
 
-class LogEventFilters(OfJob):
+class OfAttempts(OfJob):
+    """Rows of jobs; with ``attempts=all`` of one job under all its ids, one attempt after the other."""
+
+    attempts = Choice((ALL, THIS), method="of_line", about="all: also rows of the other attempts of this cluster's job_id (default: this)")
+
+    def of_line(self, rows: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
+        return rows
+
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        given = self.form.cleaned_data
+        if given.get("attempts") != ALL:
+            return super().filter_queryset(queryset)
+        rows = queryset.filter(job_id__in=ids_of_line(given["cluster"], given["job_id"]))
+        for name, value in given.items():
+            if name != "job_id":
+                rows = self.filters[name].filter(rows, value)
+        return rows
+
+    def is_valid(self) -> bool:
+        valid: bool = super().is_valid()
+        given = self.form.cleaned_data
+        if valid and given.get("attempts") == ALL and not (given.get("cluster") and given.get("job_id")):
+            self.form.add_error("attempts", "Give cluster and job_id, too: attempts are of one job.")
+            return False
+        return valid
+
+
+class LogEventFilters(OfAttempts):
     kind = Text()
     checkpoint_id = Whole()
     time_field = "ts"
 
 
-class ExceptionFilters(OfJob):
+class ExceptionFilters(OfAttempts):
     time_field = "ts"
 
 
-class AnnotationFilters(OfJob):
+class AnnotationFilters(OfAttempts):
     kind = Text()
     time_field = "at"

@@ -1,9 +1,9 @@
 """What windows of pressure can be narrowed by."""
 
-from webapp.lib.filter_sets import OfJob
+from webapp.fleet.filters import OfAttempts
 from webapp.lib.query_parameters import Text
 
 
-class PressureFilters(OfJob):
+class PressureFilters(OfAttempts):
     vertex_id = Text()
     time_field = "window_start"

@@ -1,6 +1,6 @@
 """Samples of the lake → rows of the heat map, bounded in samples and in subtasks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +15,8 @@ LONGEST = timedelta(hours=6)
 MOST_SAMPLES = 20_000
 MOST_VALUES = 6_000_000
 MOST_SUBTASKS = 16
+MOST_ATTEMPTS = 4
+"""Whose samples are read: each is a read of the lake."""
 _COLUMNS = ("vertex_id", "ts", "in_pool_usage", "out_pool_usage")
 
 
@@ -28,15 +30,17 @@ class Heat:
     note: str
 
 
-def read_heat(cluster: str, job_id: str, names: Mapping[str, str], parallelism: int | None, start: datetime, end: datetime) -> Heat:
-    """From the lake, the newest part of the range; raises what the storage raises."""
+def read_heat(
+    cluster: str, job_ids: Sequence[str], names: Mapping[str, str], parallelism: int | None, start: datetime, end: datetime
+) -> Heat:
+    """Of the attempts of a job, the newest first: from the lake, the newest part of the range. Raises what the storage raises."""
     notes = []
     if end - start > LONGEST:
         start = end - LONGEST
         notes.append("The last 6 hours of the range.")
     limit = max(200, min(MOST_SAMPLES, MOST_VALUES // max(parallelism or 1, 1)))
     asked_from = start
-    table, start = read_newest("vertex_metrics", {"cluster": cluster, "job_id": job_id}, start, end, _COLUMNS, limit)
+    table, start = _read(cluster, job_ids, start, end, limit)
     if start > asked_from:
         notes = [f"From {start:%H:%M} on: before it there are more samples than one chart holds."]
     rows, total = hottest_rows(table, names)
@@ -44,6 +48,17 @@ def read_heat(cluster: str, job_id: str, names: Mapping[str, str], parallelism: 
     if shown < total:
         notes.append(f"The {shown} hottest of {total:,} subtasks, by mean usage.")
     return Heat(rows, start, end, " ".join(notes))
+
+
+def _read(cluster: str, job_ids: Sequence[str], start: datetime, end: datetime, limit: int) -> tuple[pa.Table, datetime]:
+    """Samples of the newest attempts, as many as the limit allows, and since when they are whole."""
+    tables: list[pa.Table] = []
+    for job_id in job_ids[:MOST_ATTEMPTS]:
+        left = max(limit - sum(table.num_rows for table in tables), 1)
+        # An attempt was over before the next one began: what begins later than the older ones' samples are whole is whole, too.
+        table, start = read_newest("vertex_metrics", {"cluster": cluster, "job_id": job_id}, start, end, _COLUMNS, left)
+        tables.append(table)
+    return pa.concat_tables(tables[::-1]), start
 
 
 def hottest_rows(table: pa.Table, names: Mapping[str, str], most: int = MOST_SUBTASKS) -> tuple[list[PoolRow], int]:

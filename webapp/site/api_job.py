@@ -10,7 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from webapp.checkpoints.api.views import SizeTrendSerializer
 from webapp.checkpoints.flink_counters import Counters, Counts, counters_of
+from webapp.checkpoints.line_trend import trend_of
 from webapp.fleet.api.serializers import JobSerializer
 from webapp.fleet.attempts import line_of
 from webapp.fleet.models import JobCurrent
@@ -46,8 +48,21 @@ class JobDetailSerializer(JobSerializer):
 
     attempts = serializers.SerializerMethodField(help_text="other ids of the same job, one after the other, the newest first; 20 at most")
 
+    size_trend = serializers.SerializerMethodField(
+        help_text="how its full state grows over all its attempts; null where none completed a checkpoint"
+    )
+
     def get_attempts(self, job: JobCurrent) -> list[str]:
-        return [other.job_id for other in line_of(job)]
+        return [other.job_id for other in self._others(job)]
+
+    @extend_schema_field(SizeTrendSerializer(allow_null=True))
+    def get_size_trend(self, job: JobCurrent) -> dict[str, Any] | None:
+        found = trend_of(job, self._others(job))
+        return SizeTrendSerializer(found).data if found else None
+
+    def _others(self, job: JobCurrent) -> list[JobCurrent]:
+        others: list[JobCurrent] = self.context["others"]
+        return others
 
     @extend_schema_field(CountersSerializer(allow_null=True))
     def get_checkpoint_counters(self, job: JobCurrent) -> dict[str, Any] | None:
@@ -68,4 +83,4 @@ class JobDetailView(APIView):
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
         jobs = JobCurrent.objects.with_status(timezone.now())
         job = get_object_or_404(jobs, cluster=without_nul(cluster), job_id=without_nul(job_id))
-        return Response(JobDetailSerializer(job).data)
+        return Response(JobDetailSerializer(job, context={"others": line_of(job)}).data)

@@ -4,8 +4,8 @@ from rest_framework import serializers
 
 from webapp.checkpoints.filters import CheckpointFilters, RollupFilters, UploadFilters
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
+from webapp.fleet.filters import OfAttempts
 from webapp.lib.api.lists import ListView, listed
-from webapp.lib.filter_sets import OfJob
 
 
 class CheckpointSerializer(serializers.ModelSerializer[CheckpointFact]):
@@ -49,4 +49,4 @@ class UploadViews(ListView):
 
 @listed(SizeTrendSerializer, "How the state of each job grows")
 class SizeTrendViews(ListView):
-    filterset_class = OfJob
+    filterset_class = OfAttempts

@@ -11,7 +11,7 @@ from webapp.reports.document import Document
 from webapp.reports.gathering import alerts, rule_findings, sources, story, summary, timeline
 from webapp.reports.gathering.checkpoint_figures import MOST as MOST_CHECKPOINTS
 from webapp.reports.gathering.job_tables import MOST_JOBS as MOST_WITH_TABLES
-from webapp.reports.gathering.scope import JobKey, ReportScope, rows_of
+from webapp.reports.gathering.scope import JobKey, ReportScope, rows_of, with_attempts
 
 Progress = Callable[[int, str], None]
 """Called with 0 … 100 and words."""
@@ -28,7 +28,8 @@ def gather(
     from_alert: str = "",
     progress: Progress = lambda done, words: None,
 ) -> Document:
-    """About thirty queries a job, each bounded."""
+    """About thirty queries a job, each bounded. A job that was submitted again in this time is reported under each of its ids."""
+    scope = with_attempts(scope)
     clusters = {cluster.name: cluster for cluster in Cluster.objects.filter(name__in={one.cluster for one in scope.jobs})}
     recordings = {name for name, cluster in clusters.items() if cluster.kind == ClusterKind.RECORDING}
     jobs = {JobKey(row.cluster, row.job_id): row for row in rows_of(scope.jobs)}

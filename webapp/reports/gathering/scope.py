@@ -1,11 +1,12 @@
 """What a report is about: jobs and a stretch of time, within bounds."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
 
+from webapp.fleet.attempts import line_of, lived_in
 from webapp.fleet.models import JobCurrent
 from webapp.lib.refusals import InputRefused
 
@@ -47,6 +48,16 @@ class ReportScope:
 def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
     """These jobs, as far as they are known; and those of the same ids on others of their clusters, which the caller leaves out."""
     return JobCurrent.objects.filter(cluster__in={one.cluster for one in keys}, job_id__in={one.job_id for one in keys})
+
+
+def with_attempts(scope: ReportScope) -> ReportScope:
+    """And the other attempts of these jobs that lived in the time, as far as a report covers so many. One query a job, and one."""
+    keys = dict.fromkeys(scope.jobs)
+    for job in rows_of(scope.jobs):
+        if JobKey(job.cluster, job.job_id) in keys:
+            lived = [one for one in line_of(job) if lived_in(one, scope.start, scope.end)]
+            keys.update(dict.fromkeys(JobKey(one.cluster, one.job_id) for one in lived))
+    return replace(scope, jobs=tuple(keys)[:MOST_JOBS])
 
 
 class BadScope(InputRefused):

@@ -13,10 +13,12 @@ from webapp.charts.checkpoints import timeline
 from webapp.charts.pools import heat_map
 from webapp.charts.sizes import Trend, size_over_time
 from webapp.checkpoints import querysets as facts_of
+from webapp.checkpoints.line_trend import trend_of
 from webapp.checkpoints.models import SizeTrend
 from webapp.findings.job_findings import of_job
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobAnnotation
+from webapp.fleet.shown_attempts import ShownAttempts, shown_attempts
 from webapp.lib.quantities import bytes_text
 from webapp.pressure.heat import read_heat
 
@@ -28,30 +30,32 @@ MOST_ANNOTATIONS = 500
 def checkpoints(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
-    bars, total = facts_of.bars(facts_of.of_job(cluster, job_id, start, end), cluster, job_id)
+    attempts = shown_attempts(request, view)
+    bars, total = facts_of.bars(facts_of.of_attempts(cluster, attempts.ids, start, end), cluster)
     if not bars:
         return _empty("No checkpoint in this time", "None was triggered, or none was seen. Choose a longer time range.")
-    figure, note = timeline(bars, start, end, view.job.checkpoint_timeout_ms, _annotations(view), total)
+    figure, note = timeline(bars, start, end, view.job.checkpoint_timeout_ms, _annotations(view, attempts), total)
     return _drawn(figure, note)
 
 
 def size(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
-    points = facts_of.sizes(facts_of.of_job(cluster, job_id, start, end))
+    attempts = shown_attempts(request, view)
+    points = facts_of.sizes(facts_of.of_attempts(cluster, attempts.ids, start, end))
     if not points:
         return _empty("No completed checkpoint in this time", "Sizes are known once one completes.")
-    served = SizeTrend.objects.filter(cluster=cluster, job_id=job_id).first()
-    figure, note = size_over_time(points, start, end, _trend(served), _annotations(view), facts_of.links(cluster, job_id))
+    served = trend_of(view.job, () if attempts.alone else attempts.others, end)
+    figure, note = size_over_time(points, start, end, _trend(served), _annotations(view, attempts), facts_of.links(cluster))
     return _drawn(figure, " ".join(filter(None, (_forecast(served), note))))
 
 
 def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     names = {v["vertex_id"]: v.get("name") or "" for v in (view.job.graph or {}).get("vertices") or () if v.get("vertex_id")}
-    span = view.time_range
+    span, attempts = view.time_range, shown_attempts(request, view)
     try:
-        heat = read_heat(cluster, job_id, names, view.job.parallelism, span.from_time, span.to_time)
+        heat = read_heat(cluster, attempts.ids, names, view.job.parallelism, span.from_time, span.to_time)
     except Exception:  # The lake may be any storage, with any error; the page around the chart must live on.
         log.exception("Pool samples of %s on %s could not be read from the lake", job_id, cluster)
         return _empty("The lake could not be read", "The rest of the page does not need it. The server's log has the reason.")
@@ -60,19 +64,19 @@ def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     return _drawn(heat_map(heat.rows, heat.start, heat.end), heat.note)
 
 
-def _annotations(view: JobView) -> list[Annotation]:
+def _annotations(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
     rows = JobAnnotation.objects.filter(
-        cluster=view.job.cluster, job_id=view.job.job_id, at__gte=view.time_range.from_time, at__lte=view.time_range.to_time
+        cluster=view.job.cluster, job_id__in=attempts.ids, at__gte=view.time_range.from_time, at__lte=view.time_range.to_time
     )
     newest = rows.order_by("-at").values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
     events = [Annotation(at, kind, label or subject or kind) for at, kind, label, subject in newest]
-    return events + _findings(view)
+    return [*events, *(Annotation(border.at, "attempt", border.words) for border in attempts.borders), *_findings(view, attempts)]
 
 
-def _findings(view: JobView) -> list[Annotation]:
+def _findings(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
     """Where each notable matter began; a click opens it."""
     start, end = view.time_range.from_time, view.time_range.to_time
-    found = of_job(view.job.cluster, view.job.job_id, start, end, is_past=True).current
+    found = of_job(view.job.cluster, view.job.job_id, start, end, is_past=True, attempts=attempts.ids)
     return [
         Annotation(
             one.finding.first_seen,
@@ -80,7 +84,7 @@ def _findings(view: JobView) -> list[Annotation]:
             one.finding.title,
             reverse("finding", args=(one.finding.pk,)),
         )
-        for one in found
+        for one in (*found.current, *found.of_others)
     ]
 
 

@@ -10,18 +10,18 @@ from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.filters import JobCheckpointFilters
 from webapp.checkpoints.flink_counters import counters_of
-from webapp.checkpoints.models import SizeTrend
+from webapp.checkpoints.line_trend import trend_of
 from webapp.checkpoints.outages import outage_totals, outages
 from webapp.findings.coverage import Coverage, coverage
 from webapp.findings.job_findings import of_job
 from webapp.findings.job_judgements import had_data
 from webapp.findings.models import JobJudgement
-from webapp.fleet.attempts import line_of
 from webapp.fleet.badges import health_badge_of, job_badge
 from webapp.fleet.filters import JobEventFilters
 from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobException, LogEvent
+from webapp.fleet.shown_attempts import shown_attempts
 from webapp.lib.exports import export_response
 from webapp.lib.instants import drawable
 from webapp.lib.keysets import page
@@ -48,14 +48,15 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     """The page; charts load themselves from :mod:`webapp.site.views.job_charts`."""
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
-    facts = facts_of.of_job(cluster, job_id, start, end)
+    attempts = shown_attempts(request, view)
+    facts = facts_of.of_attempts(cluster, attempts.ids, start, end)
     checkpoint_filters = JobCheckpointFilters.of_page(request.GET, facts.defer(*UNLISTED))
     checkpoints = page(checkpoint_filters.qs, checkpoint_filters.order, request.GET.get("checkpoints", ""), CHECKPOINTS_A_PAGE)
     events = LogEvent.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
     event_filters = JobEventFilters.of_page(request.GET, events)
     thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
     exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
-    found = of_job(cluster, job_id, start, end, is_past=view.is_past)
+    found = of_job(cluster, job_id, start, end, is_past=view.is_past, attempts=attempts.ids)
     blamed = blame(view.job.graph, found.origins)
     # The graph of a past job shows the time that its origin is about, not the calm after it.
     drawn_to = max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
@@ -66,11 +67,12 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "job": view.job,
         "time_range": view.time_range,
         "range_query": view.range_query,
-        "attempts": [(other, job_badge(other.state)) for other in line_of(view.job)],
+        "attempts": attempts,
+        "other_attempts": [(other, job_badge(other.state)) for other in attempts.others],
         "counts": facts_of.outcome_counts(facts),
         "outages": _outages(view),
         "counters": counters_of(view.job),
-        "trend": SizeTrend.objects.filter(cluster=cluster, job_id=job_id).first(),
+        "trend": trend_of(view.job, () if attempts.alone else attempts.others, end),
         "checkpoint_filters": checkpoint_filters,
         "checkpoints": checkpoints,
         "checkpoint_rows": [(fact, outcome_badge(fact.outcome), facts_of.trigger_ms(fact.trigger_time)) for fact in checkpoints.rows],
@@ -101,7 +103,8 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 def checkpoints_export(request: HttpRequest, cluster: str, job_id: str, form: str) -> HttpResponseBase:
     """All checkpoints of the range, newest first, streamed."""
     view = look_up(request, cluster, job_id)
-    facts = facts_of.of_job(cluster, job_id, view.time_range.from_time, view.time_range.to_time)
+    ids = shown_attempts(request, view).ids
+    facts = facts_of.of_attempts(cluster, ids, view.time_range.from_time, view.time_range.to_time)
     return export_response(form, f"weir-checkpoints-{job_id[:40]}", EXPORT_COLUMNS, facts_of.export_rows(facts, EXPORT_COLUMNS))
 
 

@@ -1,0 +1,66 @@
+"""How the full state of a job grows over its attempts: by the same slope as that of one attempt, over the checkpoints of all.
+
+An attempt that restored what the one before had written goes on with its state, so its beginning does not cut the slope. One that began
+with nothing does, as a restart or a restore amid an attempt does.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from spark_jobs.fold.size_trend import size_trend
+from webapp.checkpoints.models import CheckpointFact, SizeTrend
+from webapp.fleet.attempts import began_at
+from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.lib.instants import epoch_ms
+
+MOST_CHECKPOINTS = 2_000
+"""The newest; the slope is one through 60 of them."""
+MOST_CHANGES = 500
+_COLUMNS = ("job_id", "checkpoint_id", "trigger_time", "end_time", "state_bytes", "checkpointed_bytes", "as_of")
+_CUTS = ("restart", "restore")
+
+
+def trend_of(job: JobCurrent, attempts: Sequence[JobCurrent] = (), until: datetime | None = None) -> SizeTrend | None:
+    """Of the job alone its row; with other ``attempts`` one of all, up to ``until``, that is not in the database. Two queries at most."""
+    if not attempts:
+        return SizeTrend.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
+    line = {one.job_id: one for one in (job, *attempts)}
+    completed = CheckpointFact.objects.filter(cluster=job.cluster, job_id__in=line, outcome="completed").exclude(is_savepoint=True)
+    changes = JobAnnotation.objects.filter(cluster=job.cluster, job_id__in=line, kind__in=_CUTS)
+    if until is not None:
+        completed, changes = completed.filter(trigger_time__lte=until), changes.filter(at__lte=until)
+    rows = [
+        dict(zip(_COLUMNS, row, strict=True)) | {"outcome": "completed", "is_savepoint": False}
+        for row in completed.order_by("-trigger_time", "-id").values_list(*_COLUMNS)[:MOST_CHECKPOINTS]
+    ]
+    noted = list(changes.order_by("-at").values_list("job_id", "kind", "at")[:MOST_CHANGES])
+    found = size_trend([_in_ms(row) for row in rows], _cuts(line, rows, noted))
+    return SizeTrend(cluster=job.cluster, job_id=job.job_id, **_instants(found)) if found else None
+
+
+def _cuts(
+    line: dict[str, JobCurrent], rows: Sequence[dict[str, Any]], noted: Sequence[tuple[str, str, datetime]]
+) -> Iterator[dict[str, Any]]:
+    """Restarts and restores amid an attempt, and beginnings of attempts that restored nothing."""
+    first: dict[str, datetime] = {}
+    for row in rows:  # the newest first
+        first[row["job_id"]] = row["trigger_time"]
+    restored = set()
+    for job_id, kind, at in noted:
+        if job_id in first and at <= first[job_id]:
+            restored |= {job_id} if kind == "restore" else set()
+        else:
+            yield {"kind": kind, "at": epoch_ms(at)}
+    for job_id in first.keys() - restored:
+        yield {"kind": "restart", "at": epoch_ms(began_at(line[job_id]) or first[job_id])}
+
+
+def _in_ms(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {name: None if row[name] is None else epoch_ms(row[name]) for name in ("trigger_time", "end_time", "as_of")}
+
+
+def _instants(found: dict[str, Any]) -> dict[str, Any]:
+    return found | {
+        name: None if found[name] is None else datetime.fromtimestamp(found[name] / 1000, UTC) for name in ("from_time", "to_time", "as_of")
+    }

@@ -1,0 +1,89 @@
+"""Which attempts of a job its page shows: all of its line that lived in the page's time, or the one of the address alone.
+
+Checkpoints, sizes, pressure and findings of a job that was submitted again go on where those of the attempt before ended.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from django.http import HttpRequest
+
+from webapp.fleet.attempts import ALL, PARAMETER, THIS, line_of, lived_in
+from webapp.fleet.attempts import began_at as began
+from webapp.fleet.job_lookup import JobView, whole_life
+from webapp.fleet.models import JobCurrent
+from webapp.lib import timeranges
+from webapp.lib.instants import drawable
+
+ID_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Border:
+    """Where an attempt began after another one was over."""
+
+    at: datetime
+    job_id: str
+
+    @property
+    def words(self) -> str:
+        return f"attempt {self.job_id[:ID_SHOWN]}"
+
+
+@dataclass(frozen=True)
+class ShownAttempts:
+    """``others``: the rest of the line, the newest first. ``shown``: what is shown, the newest first, the job of the page among it."""
+
+    job: JobCurrent
+    others: Sequence[JobCurrent]
+    shown: Sequence[JobCurrent]
+    start: datetime
+    end: datetime
+    alone: bool
+
+    @property
+    def ids(self) -> list[str]:
+        return [one.job_id for one in self.shown]
+
+    @property
+    def line_ids(self) -> list[str]:
+        """Of all attempts, whenever they lived."""
+        return [self.job.job_id, *(one.job_id for one in self.others)]
+
+    @property
+    def are_several(self) -> bool:
+        return len(self.shown) > 1
+
+    @cached_property
+    def borders(self) -> list[Border]:
+        """Beginnings of attempts within the time, of all but the first of the line."""
+        if self.alone:
+            return []
+        first = min((at for one in (self.job, *self.others) if (at := began(one))), default=self.start)
+        begun = [(at, one.job_id) for one in self.shown if (at := began(one))]
+        return [Border(at, job_id) for at, job_id in sorted(begun) if self.start <= at <= self.end and at > first]
+
+    @property
+    def query(self) -> str:
+        """For the charts of the page, which show the same."""
+        return f"{PARAMETER}={THIS if self.alone else ALL}"
+
+    @property
+    def whole_line_query(self) -> str:
+        """For a link to all attempts over the whole time of the line."""
+        lives = [whole_life(one, drawable(one.last_seen_at or one.as_of)) for one in (self.job, *self.others)]
+        whole = timeranges.around(min(life.from_time for life in lives), max(life.to_time for life in lives))
+        return f"{whole.query}&{PARAMETER}={ALL}"
+
+
+def shown_attempts(request: HttpRequest, view: JobView) -> ShownAttempts:
+    """One query. A job that is past is shown alone where no time was chosen: its page is about its own life."""
+    start, end = view.time_range.from_time, view.time_range.to_time
+    others = line_of(view.job)
+    asked = request.GET.get(PARAMETER, "")
+    alone = asked == THIS or (asked != ALL and view.is_past and not view.time_range.chosen)
+    lived = [] if alone else [one for one in others if lived_in(one, start, end)]
+    shown = sorted([view.job, *lived], key=lambda one: (began(one) or end, one.pk), reverse=True)
+    return ShownAttempts(view.job, others, shown, start, end, alone)
