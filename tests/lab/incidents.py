@@ -45,6 +45,8 @@ _ROCKSDB_METRICS = {
     )
 }  # fmt: skip
 _DEBLOATING = {"taskmanager.network.memory.buffer-debloat.enabled": "true"}
+_UNION = {"rate": "300", "enrich-parallelism": "4", "fail-every-s": "12", "union-elements": "100"}
+_MANY_RETAINED = {"execution.checkpointing.interval": "3s", "state.checkpoints.num-retained": "50"}
 _COUNTED = {"rate": "1000", "keys": "20000", "value-bytes": "100", "partitions": "2"}
 
 INCIDENTS = {
@@ -323,6 +325,18 @@ INCIDENTS = {
             "RocksDB of enrich says how it is, and is well; two inputs are matched, the second one a second behind the first",
             {"rate": "500", "keys": "20000", "value-bytes": "500", "second-lag-s": "1"},
             {**_ROCKSDB_METRICS, **_DEBLOATING, "execution.checkpointing.interval": "10s"},
+        ),
+        Incident(
+            "growing-union",
+            "enrich fails every 12 s; each subtask keeps all elements of a union list that a restore hands it: four times as many",
+            _UNION | {"union-keeps": "all"},
+            _MANY_RETAINED,
+        ),
+        Incident(
+            "steady-union",
+            "enrich fails every 12 s; each subtask keeps only its own elements of a union list",
+            _UNION | {"union-keeps": "own"},
+            _MANY_RETAINED,
         ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )

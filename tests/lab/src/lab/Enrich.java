@@ -40,6 +40,8 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
     private final long grownBytes;
     private final Burdens burdens;
     private final String countsTo;
+    private final long unionElements;
+    private final boolean keepsAll;
     private transient ValueState<Long> count;
     private transient Map<Long, Long> counts;
     private transient ValueState<byte[]> last;
@@ -69,6 +71,8 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         grownBytes = arguments.number("grown-bytes", 0);
         burdens = new Burdens(arguments);
         countsTo = arguments.text("counts-to", "");
+        unionElements = arguments.number("union-elements", 0);
+        keepsAll = arguments.text("union-keeps", "own").equals("all");
     }
 
     @Override
@@ -91,6 +95,9 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         }
         fragile = context.getOperatorStateStore()
                 .getListState(new ListStateDescriptor<>("fragile", TypeInformation.of(Fragile.class)));
+        if (unionElements > 0) {
+            fillUnion(context);
+        }
         grown = new HashMap<>();
         random = new Random(1);
         startedMs = System.currentTimeMillis();
@@ -141,6 +148,19 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
             List<String> lines = new ArrayList<>();
             counts.forEach((key, seen) -> lines.add(key + " " + seen));
             Files.write(Paths.get(countsTo + (isFirst() ? ".1" : ".2")), lines);
+        }
+    }
+
+    /** A restore hands the elements of all subtasks to each. Keeping them all, as a careless function does, multiplies them. */
+    private void fillUnion(FunctionInitializationContext context) throws Exception {
+        ListState<Long> union =
+                context.getOperatorStateStore().getUnionListState(new ListStateDescriptor<>("known-to-all", Long.class));
+        if (context.isRestored() && keepsAll) {
+            return;
+        }
+        union.clear();
+        for (long element = 0; element < unionElements; element++) {
+            union.add(element);
         }
     }
 

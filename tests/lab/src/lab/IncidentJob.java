@@ -27,7 +27,8 @@ import org.apache.flink.util.Collector;
  * second-lag-s (beside all this two inputs are matched, and the event time of the second lies so far behind that of the first),
  * transaction-ms (what enrich emits goes to a second sink too, which commits with checkpoints, and whose transactions time out so),
  * limit (records of the source, then the job finishes), counts-to (enrich writes there how often it saw each key, by its state,
- * when it ends), set.KEY (the job's own setting of that name, over that of the cluster).
+ * when it ends), set.KEY (the job's own setting of that name, over that of the cluster), union-elements (of a union list state of each
+ * enrich subtask) and union-keeps (all: a restored subtask keeps what the others wrote, too).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
