@@ -83,6 +83,38 @@ class Dependence:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatorStatePoint:
+    """Operator state of one operator in one checkpoint. ``elements`` of its named lists, of them ``union_elements``."""
+
+    at_ms: int
+    checkpoint_id: int | None
+    job_id: str
+    subtasks: int
+    operator_bytes: int
+    keyed_bytes: int
+    elements: int
+    union_elements: int
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorStateTrend:
+    """Operator state of one operator over the checkpoints of its job and of those that it was restored from, oldest first; never empty.
+
+    ``states``: its named lists in the newest one, as (name, mode, elements), most elements first. ``files``: that hold them.
+    """
+
+    operator_id: str
+    name: str
+    points: tuple[OperatorStatePoint, ...]
+    states: tuple[tuple[str, str, int], ...] = ()
+    files: int = 0
+
+    @property
+    def newest(self) -> OperatorStatePoint:
+        return self.points[-1]
+
+
+@dataclass(frozen=True, slots=True)
 class StorageJobSample:
     """The directory of one job in one root. ``cluster`` is empty where no registered cluster has reported the job.
 
@@ -91,6 +123,7 @@ class StorageJobSample:
     ``dependent`` those of them that refer to files of other jobs. ``calls``: to the name service for one checkpoint, by the files that it
     wrote, with deleting them; ``interval_ms`` as configured. Of the ``files_written`` there would be at most ``files_merged`` if Flink
     merged them, and ``files_inlined`` at an inline threshold of ``inline_bytes``.
+    ``operator_states``: of operators with much of it in the newest checkpoint.
     """
 
     root: str
@@ -115,6 +148,7 @@ class StorageJobSample:
     files_merged: int | None = None
     files_inlined: int | None = None
     inline_bytes: int | None = None
+    operator_states: tuple[OperatorStateTrend, ...] = ()
 
     @property
     def calls_per_s(self) -> float | None:

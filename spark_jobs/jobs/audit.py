@@ -131,6 +131,7 @@ class AuditRun:
             listing=listing,
             jobs=self._keep("jobs", reading.with_canonical_restores(jobs, audit_frames.spellings_of(self.audits))),
             references=self._keep("references", read.references),
+            operators=self._keep("operators", read.operators),
             doubts=read.doubts.unionByName(audit_frames.unlisted_doubts(self.session, self.audits)),
             vanished=read.vanished,
             known_files=audit_state.of_audited(known, roots),

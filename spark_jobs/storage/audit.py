@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.storage import aliases, history, lineage, owners, references, totals, verdicts
+from spark_jobs.storage import aliases, history, lineage, operator_states, owners, references, totals, verdicts
 from spark_jobs.storage import checkpoints as of_checkpoints
 from spark_jobs.storage import doubts as doubting
 from spark_jobs.storage.file_facts import Known, facts_of_files, judged_directories
@@ -82,6 +82,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     judged = keep("judged", verdicts.judged_files(files, facts, directories, known.restored))
     cube = keep("cube", verdicts.spelled_out(totals.cube(judged), directories))
     missing = resolved.where(F.col("missing"))
+    checkpoint_rows = keep("checkpoint_rows", _checkpoint_rows(checkpoints, resolved, segments, jobs))
     return Judged(
         files=verdicts.spelled_out(judged, directories),
         references=referred,
@@ -91,7 +92,8 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
             "storage_root": totals.of_roots(cube, checkpoints, _distinct_files(missing), doubts, roots),
             "storage_verdict": totals.of_verdicts(cube),
             "storage_job": totals.of_jobs(cube, checkpoints, resolved, owned),
-            "storage_checkpoint": _checkpoint_rows(checkpoints, resolved, segments, jobs),
+            "storage_checkpoint": checkpoint_rows,
+            "storage_operator_state": operator_states.of_checkpoints(inputs.operators, checkpoint_rows),
             "storage_chain": _chain_rows(chains, restores, listed_jobs),
             "storage_missing": _missing_rows(missing, of_checkpoints.superseded(checkpoints, restores)),
             "storage_doubt": doubts,

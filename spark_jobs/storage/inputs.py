@@ -46,7 +46,8 @@ class Inputs:
     """Paths are canonical.
 
     ``jobs.restored_path`` is the directory restored from. ``references`` has a row with ordinal 0 for each ``_metadata``
-    that was read to its end; rows of others are ignored. ``vanished`` are listed ``_metadata`` that were gone when read.
+    that was read to its end; rows of others are ignored. ``operators`` are those with notable operator state
+    (:mod:`spark_jobs.storage.operator_states`). ``vanished`` are listed ``_metadata`` that were gone when read.
     ``known_files`` and ``referred`` are what the audit before left: files, and who referred to them.
     """
 
@@ -54,6 +55,7 @@ class Inputs:
     listing: DataFrame
     jobs: DataFrame
     references: DataFrame
+    operators: DataFrame
     doubts: DataFrame
     vanished: DataFrame
     known_files: DataFrame

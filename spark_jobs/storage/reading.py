@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from ingest.uris import Spellings
 from spark_jobs.schemas import spark_schema
-from spark_jobs.storage import parsing
+from spark_jobs.storage import operator_states, parsing
 from spark_jobs.storage.inputs import REFERENCES
 from spark_jobs.storage.layout_columns import is_metadata, with_places
 
@@ -20,6 +20,7 @@ PARSED = spark_schema(parsing.PARSED)
 @dataclass(frozen=True)
 class Read:
     references: DataFrame
+    operators: DataFrame
     doubts: DataFrame
     vanished: DataFrame
 
@@ -75,7 +76,8 @@ def outcome(parsed: DataFrame, spellings_of: Mapping[str, Spellings]) -> Read:
         F.col("failure_detail").alias("detail"),
     )
     vanished = failed.where(F.col("failure") == "vanished_metadata").select("audit_id", "metadata_path")
-    return Read(rows, doubts.unionByName(bad.withColumn("reason", F.lit("bad_path"))), vanished)
+    operators = operator_states.notable_operators(parsed.where(F.col("failure").isNull()))
+    return Read(rows, operators, doubts.unionByName(bad.withColumn("reason", F.lit("bad_path"))), vanished)
 
 
 def with_canonical_restores(jobs: DataFrame, spellings_of: Mapping[str, Spellings]) -> DataFrame:

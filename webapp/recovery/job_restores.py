@@ -14,6 +14,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.recovery.failover import Failover, failover
 from webapp.recovery.observed_restores import CHECKPOINT, HISTORY, LOCAL, SAVEPOINT, ObservedRestore, observed_restores, recent_outages
+from webapp.recovery.operator_states import OperatorState, operator_states
 from webapp.recovery.restore_time import RestoreRange, UnionReads, restore_range, union_reads
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.contents import Xray
@@ -58,10 +59,11 @@ class JobRestores:
     read_ms: float
     unknown: tuple[str, ...]
     failover: Failover | None
+    operator_states: tuple[OperatorState, ...]
 
 
 def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS, limits: tuple[float, int] = LIMITS) -> JobRestores:
-    """Restores of the time before ``until``; about 16 queries, two ``_metadata`` files and the newest samples at most."""
+    """Restores of the time before ``until``; about 20 queries, two ``_metadata`` files and the newest samples at most."""
     unknown: list[str] = []
     local = local_recovery(job.configuration)
     of_job = recent_outages(job, until)
@@ -87,7 +89,8 @@ def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS, lim
             choices.append(_local(choices[-1], observed))
     setting = _LOCAL_SETTINGS[0] if (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS else _LOCAL_SETTINGS[1]
     written = ", execution.checkpointing.local-backup.enabled: true" if setting == _LOCAL_SETTINGS[0] else ""
-    return JobRestores(job, local, f"{setting}: true{written}", observed, tuple(choices), unions, of, read_ms, tuple(unknown), regions)
+    states, local_setting = operator_states(job), f"{setting}: true{written}"
+    return JobRestores(job, local, local_setting, observed, tuple(choices), unions, of, read_ms, tuple(unknown), regions, states)
 
 
 def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
-from spark_jobs.diagnosis.storage_samples import Dependence, IdleSnapshots, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
+from spark_jobs.diagnosis.storage_samples import (
+    Dependence,
+    IdleSnapshots,
+    IncompleteSnapshot,
+    OperatorStateTrend,
+    Share,
+    StorageJobSample,
+    StorageRootSample,
+)
 from spark_jobs.filesystem_calls.calls import calls_of_files
 from spark_jobs.storage_words import NOT_CLEANABLE, ORPHAN
 from webapp.fleet.models import JobCurrent
@@ -15,7 +23,17 @@ from webapp.lib.chunks import chunks
 from webapp.lib.instants import epoch_ms
 from webapp.storage.fewer_files import FewerFiles, fewer_files
 from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
-from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, MissingFile, RootFigures, StorageAudit, VerdictFigures
+from webapp.storage.models import (
+    ChainLink,
+    CheckpointStorage,
+    JobStorage,
+    MissingFile,
+    OperatorStateSize,
+    RootFigures,
+    StorageAudit,
+    VerdictFigures,
+)
+from webapp.storage.operator_growth import operator_trends
 from webapp.storage.written_files import files_by_job
 
 JOBS_AT_ONCE = 500
@@ -23,6 +41,8 @@ FEW_FILES = 50
 """Jobs with fewer small files are not asked how many calls a second they cost."""
 LEAST_PER_S, MOST_READ = 10, 50
 """Of jobs with so many calls a second, the first so many of an audit have their handles read: what would leave fewer files."""
+MUCH_STATE = Q(elements__gte=1_000) | Q(operator_bytes__gte=256 << 10)
+"""Of operator state: of jobs with less the history is not read, unless limits are set lower than this."""
 MOST_NAMES = 5
 MOST_SNAPSHOTS = 50
 MOST_EXAMPLES = 3
@@ -63,10 +83,15 @@ def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
 
 def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float) -> Iterator[StorageJobSample]:
     """Of jobs with at least so many small files (or ``FEW_FILES``, which short intervals make many), merged files, references to other
-    jobs or snapshots that lack files.
+    jobs, snapshots that lack files or much operator state.
     """
+    much_state = OperatorStateSize.objects.filter(MUCH_STATE, audit=audit)
     notable = (
-        Q(small_files__gte=min(least_small_files, FEW_FILES)) | Q(segmented_files__gt=0) | Q(foreign_files__gt=0) | Q(missing_files__gt=0)
+        Q(small_files__gte=min(least_small_files, FEW_FILES))
+        | Q(segmented_files__gt=0)
+        | Q(foreign_files__gt=0)
+        | Q(missing_files__gt=0)
+        | Q(job_id__in=much_state.exclude(job_id="").values("job_id"))
     )
     depths, to_read = _Depths(audit), MOST_READ
     for root in roots:
@@ -74,6 +99,7 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
         rows = JobStorage.objects.filter(notable, audit=audit, root=root.root).order_by("id").iterator(chunk_size=JOBS_AT_ONCE)
         for chunk in chunks(rows, JOBS_AT_ONCE):
             depends_on = _dependences(audit, chunk)
+            with_state = set(much_state.filter(job_id__in=[row.job_id for row in chunk]).values_list("cluster", "job_id"))
             snapshots = _snapshots(audit, chunk)
             job_ids = [row.job_id for row in chunk if row.small_files >= FEW_FILES]
             written = files_by_job(CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids))
@@ -108,10 +134,16 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
                     files_merged=fewer.merged,
                     files_inlined=fewer.inlined,
                     inline_bytes=fewer.inline_bytes,
+                    operator_states=_operator_states(row, audit) if (row.cluster, row.job_id) in with_state else (),
                 )
         # Savepoints of which nobody knows whose they are, and snapshots of jobs without a directory of their own here.
         for (cluster, job_id), incomplete in lacking.items():
             yield StorageJobSample(root.root, cluster, job_id, epoch_ms(root.as_of), incomplete=tuple(incomplete))
+
+
+def _operator_states(row: JobStorage, audit: StorageAudit) -> tuple[OperatorStateTrend, ...]:
+    """Where the root holds the newest checkpoint of the job: another root of the same job is not judged for it again."""
+    return operator_trends(row.cluster, row.job_id, audit) if row.checkpoints else ()
 
 
 def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[IncompleteSnapshot]]:

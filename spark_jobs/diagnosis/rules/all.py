@@ -34,6 +34,7 @@ import spark_jobs.diagnosis.rules.rocksdb_write_stall
 import spark_jobs.diagnosis.rules.sink_transaction_timeout
 import spark_jobs.diagnosis.rules.start_rpc_storm
 import spark_jobs.diagnosis.rules.start_slow_phase
+import spark_jobs.diagnosis.rules.state_operator_growth
 import spark_jobs.diagnosis.rules.storage_amplification
 import spark_jobs.diagnosis.rules.storage_cross_job
 import spark_jobs.diagnosis.rules.storage_idle_snapshots

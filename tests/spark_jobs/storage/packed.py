@@ -58,6 +58,7 @@ def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, wri
         listing=frame("file", _FILE),
         jobs=reading.with_canonical_restores(frame("job", _JOB), {}),
         references=read.references,
+        operators=read.operators,
         doubts=read.doubts.unionByName(doubts),
         vanished=read.vanished,
         known_files=frame("known_file", _KNOWN_FILE),

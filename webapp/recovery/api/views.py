@@ -14,6 +14,7 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.recovery.failover import Failover, ObservedRestart, VertexRegions
 from webapp.recovery.job_restores import READ_MS, Choice, JobRestores, job_restores
 from webapp.recovery.observed_restores import ObservedRestore
+from webapp.recovery.operator_states import InCheckpoint, NamedList, OperatorState
 from webapp.recovery.parameters import RestoreParameters
 from webapp.recovery.phases import Phases, SpareSlots
 from webapp.recovery.regional_checkpoints import AtParallelism, RegionalCheckpoints, Shares
@@ -149,6 +150,37 @@ class FailoverSerializer(serializers.Serializer[Failover]):
     checkpoints = RegionalSerializer(help_text="what if they were regional")
 
 
+class InCheckpointSerializer(serializers.Serializer[InCheckpoint]):
+    at = serializers.DateTimeField()
+    checkpoint_id = serializers.IntegerField(allow_null=True)
+    job_id = serializers.CharField(help_text="of the job that wrote it: this one, or one that it was restored from")
+    subtasks = serializers.IntegerField(help_text="that have operator state")
+    operator_bytes = serializers.IntegerField()
+    keyed_bytes = serializers.IntegerField(help_text="keyed state of the same operator")
+    elements = serializers.IntegerField(help_text="of all named lists")
+    union_elements = serializers.IntegerField(help_text="of them those that a restore hands to every subtask")
+
+
+class NamedListSerializer(serializers.Serializer[NamedList]):
+    name = serializers.CharField()
+    mode = serializers.CharField(help_text="SPLIT_DISTRIBUTE, UNION or BROADCAST")
+    elements = serializers.IntegerField()
+
+
+class OperatorStateSerializer(serializers.Serializer[OperatorState]):
+    operator_id = serializers.CharField()
+    name = serializers.CharField(help_text="empty where none is known")
+    newest = InCheckpointSerializer()
+    offset_bytes = serializers.IntegerField(help_text="8 for each element, in the _metadata and on the JobManager's heap")
+    handed_out = serializers.IntegerField(help_text="union elements that one restore gives to all subtasks together")
+    files = serializers.IntegerField(help_text="that hold it; what lies in the _metadata is in none")
+    ratio = serializers.FloatField(allow_null=True, help_text="of elements or of bytes, whichever grew more; null with nothing to compare")
+    since = serializers.IntegerField(allow_null=True, help_text="the oldest checkpoint with as many subtasks")
+    restores = serializers.IntegerField(help_text="that multiplied its union elements by its subtasks, at least")
+    states = NamedListSerializer(many=True, help_text="in the newest checkpoint; ten at most")
+    checkpoints = InCheckpointSerializer(many=True, help_text="oldest first, 200 at most")
+
+
 class RecoverySerializer(serializers.Serializer[JobRestores]):
     """What a failure of the job restarts, how long its restores took, and what one would take now."""
 
@@ -160,6 +192,7 @@ class RecoverySerializer(serializers.Serializer[JobRestores]):
     unions = UnionSerializer(many=True)
     unions_of = serializers.IntegerField(allow_null=True, help_text="the checkpoint they were read from")
     read_ms = serializers.FloatField(help_text="assumed for one file")
+    operator_states = OperatorStateSerializer(many=True, help_text="of operators with 256 elements or 16 KiB of it, as audits read them")
     failover = FailoverSerializer(allow_null=True, help_text="what a failure restarts; null where the plan is not known")
     unknown = serializers.ListField(child=serializers.CharField(), help_text="sentences on what is not known")
 

@@ -17,6 +17,7 @@ from webapp.storage.models import (
     CheckpointStorage,
     JobStorage,
     MissingFile,
+    OperatorStateSize,
     RootFigures,
     StorageAudit,
     VerdictFigures,
@@ -61,7 +62,7 @@ def _remove(run_dir: str) -> None:
 def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
     """Rows to delete. The newest audit of a root keeps everything, however old it is."""
     newest = _newest_of_roots()
-    for model in (VerdictFigures, JobStorage, ChainLink, CheckpointStorage, MissingFile, AuditDoubt):
+    for model in (VerdictFigures, JobStorage, ChainLink, CheckpointStorage, OperatorStateSize, MissingFile, AuditDoubt):
         yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(audit__audit_id__in=newest)
     old = RootFigures.objects.filter(as_of__lt=now - EVERY_AUDIT).exclude(audit__audit_id__in=newest)
     of_day = old.annotate(day=TruncDate("as_of")).values("root", "day").annotate(last=Max("id")).values("last")

@@ -16,7 +16,7 @@ from webapp.recovery.words import LABELS, regional_summary, summary
 class Command(JobCommand):
     help = (
         "Print what a failure of a job restarts, how long its restores took, what one would take now from its newest checkpoint, local "
-        "state or savepoint, and what union state makes its subtasks read: words, or with --json one object. "
+        "state or savepoint, and what union state makes its subtasks read, how its operator state grew: words, or with --json one object. "
         "Exit code 0, or 2 where the job is unknown."
     )
 
@@ -46,6 +46,12 @@ def _words(found: JobRestores) -> Iterator[str]:
         yield (
             f"  union state of {union.operator or union.operator_id}: {count_text(union.reads)} reads, {bytes_text(union.read_bytes)}; "
             f"a subtask reads {duration_text(union.serial_ms)} one by one"
+        )
+    for state in found.operator_states:
+        grown = f", × {state.ratio:,.1f} since checkpoint {state.since}" if state.ratio is not None else ""
+        yield (
+            f"  operator state of {state.name or state.operator_id}: {count_text(state.newest.elements)} elements, "
+            f"{bytes_text(state.newest.operator_bytes)}{grown}; {bytes_text(state.newest.keyed_bytes)} of keyed state"
         )
     if found.failover:
         of = found.failover
