@@ -24,6 +24,7 @@ from ingest.flink_rest.flame_graphs import FlameGraphAnswer
 from ingest.flink_rest.gate import Gates
 from ingest.flink_rest.history_server import read_history
 from ingest.flink_rest.limits import RequestLimits, limits_per_cluster
+from ingest.hdfs_audit import tail as hdfs_audit
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
 from ingest.log_stores import collector as log_stores
@@ -107,6 +108,7 @@ def collect_shard(
         _read_archives(run, at())
         _tail(run, at(), SHARD_LOG_BYTES // max(1, len(sources)))
         _take_operator_events(run, at())
+        _read_hdfs_audit(run, at())
     budget = EvidenceBudget()
     for run in runs:
         _read_metadata(run, at(), budget)
@@ -324,6 +326,22 @@ def _take_operator_events(run: ClusterRun, at: datetime) -> None:
     records, run.cursor[operator_log.SOURCE] = operator_log.new_records(run.source.operator_events, run.part(operator_log.SOURCE), at)
     if records:
         run.observed.append(Observed(run.source.name, at, operator_log.SOURCE, records))
+
+
+def _read_hdfs_audit(run: ClusterRun, at: datetime) -> None:
+    wanted = run.source.hdfs_audit
+    if not wanted.globs:
+        return
+    try:
+        found = hdfs_audit.read_new(wanted.globs, wanted.time_zone, run.part(hdfs_audit.SOURCE))
+    except Exception as error:
+        log.exception("audit logs of cluster %s could not be read", run.source.name)
+        detail = str(error) if isinstance(error, IngestError) else f"Reading the audit logs failed with {type(error).__name__}."
+        run.skip(f"HDFS audit logs of {run.source.name}", "unreadable_file", detail, at, hdfs_audit.SOURCE)
+        return
+    observed = [Observed(run.source.name, at, hdfs_audit.SOURCE, found.records)] if found.records else []
+    run.take(observed, found.skips, at, hdfs_audit.SOURCE)
+    run.cursor[hdfs_audit.SOURCE] = found.cursor
 
 
 def _read_metadata(run: ClusterRun, at: datetime, budget: EvidenceBudget) -> None:

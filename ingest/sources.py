@@ -75,6 +75,14 @@ class LogStoreSource:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditLogSource:
+    """Audit logs of the HDFS NameNode that takes the checkpoints of this cluster: globs (local or any fsspec URI), zone of their times."""
+
+    globs: tuple[str, ...] = ()
+    time_zone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
 class MetadataSource:
     """Which ``_metadata`` may be read as evidence: local ones, and those below ``roots``, in bounds.
 
@@ -113,6 +121,7 @@ class ClusterSource:
     prometheus: PrometheusSource | None = None
     """Where it is given, metrics of tasks are taken from it, and the JobManager is not asked for them."""
     log_store: LogStoreSource | None = None
+    hdfs_audit: AuditLogSource = AuditLogSource()
     pushed_metrics: str = ""
     """Folder where samples wait that the cluster's reporters push; empty where they push none."""
     metadata: MetadataSource = MetadataSource()

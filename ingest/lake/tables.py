@@ -15,6 +15,7 @@ from ingest.records import (
     Job,
     JobException,
     LogRecord,
+    NameNodeCalls,
     Record,
     Reference,
     Skip,
@@ -72,7 +73,7 @@ class Table:
 CLUSTER = Column("cluster", TEXT, "name under which the cluster is registered")
 PROVENANCE = (
     Column("observed_at", INSTANT, "when the source was read; recorded time for recordings"),
-    Column("source", TEXT, "rest, history, log, log_endpoint, operator, archive, metadata or audit"),
+    Column("source", TEXT, "rest, history, log, log_endpoint, operator, archive, metadata, audit, prometheus or hdfs_audit"),
     Column("commit_seq", INT, "version of this Delta table that brought the row"),
     Column("date", pa.date32(), "UTC day of the table's time column; the partition"),
 )
@@ -176,6 +177,14 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             ("cluster", "process", "ts", "record_hash", "ordinal"),
             "ts",
             ("cluster", "process", "ts"),
+        ),
+        _raw(
+            NameNodeCalls,
+            "namenode_calls",
+            "calls of one second that an audit log of a NameNode has, of one kind, caller and job",
+            ("cluster", "log", "offset", "ts", "cmd", "user", "address", "job_id"),
+            "ts",
+            ("cluster", "ts"),
         ),
         _raw(
             Reference,

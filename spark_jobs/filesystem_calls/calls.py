@@ -9,6 +9,15 @@ from spark_jobs.filesystem_calls.checkpoint_files import Numbers
 BLOCK_BYTES = 128 << 20
 """``dfs.blocksize`` where nobody set it."""
 _PLAINLY, _SAFELY = (1, 12), (1, 20)
+AUDITED = {
+    "create": "create",
+    "rename": "rename",
+    "delete": "delete",
+    "get_file_info": "getfileinfo",
+    "mkdirs": "mkdirs",
+    "get_listing": "listStatus",
+}
+"""Kinds of calls that the audit log of a NameNode has, as it names them; addBlock, fsync and complete it has not."""
 _LOOKED_AT = 3
 """Whether ``_metadata`` and the file it is first written to are there, and how long that one became."""
 
@@ -30,6 +39,11 @@ class Calls:
     @property
     def total(self) -> int:
         return sum(getattr(self, kind) for kind in KINDS)
+
+    @property
+    def audited(self) -> int:
+        """Those of them that the audit log of the NameNode has."""
+        return sum(getattr(self, kind) for kind in AUDITED)
 
     def __add__(self, other: "Calls") -> "Calls":
         return Calls(*(getattr(self, kind) + getattr(other, kind) for kind in KINDS))
@@ -65,6 +79,12 @@ def calls_to_delete(files: int, again: int = 0) -> Calls:
     subtask refers to, too, which is to delete one that is gone, and then to look whether it is.
     """
     return Calls(delete=files + 2 + again, get_file_info=again)
+
+
+def audited_of_files(files: float) -> float:
+    """What the audit log has of the same."""
+    none, one = (calls_to_write(np.ones(n, np.int64), 1).audited + calls_to_delete(n).audited for n in (0, 1))
+    return none + files * (one - none)
 
 
 def calls_of_files(files: float) -> float:

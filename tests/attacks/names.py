@@ -79,7 +79,20 @@ def documents() -> Iterator[tuple[Any, Any]]:
 
 
 DOCUMENTS_OF_WEIR = {
-    *("matchers", "roots", "jobs", "cursor", "clusters", "summary", "progress", "log_globs", "document", "payload", "withheld"),
+    *(
+        "matchers",
+        "roots",
+        "jobs",
+        "cursor",
+        "clusters",
+        "summary",
+        "progress",
+        "log_globs",
+        "hdfs_audit_globs",
+        "document",
+        "payload",
+        "withheld",
+    ),
 }
 WORDS_OF_WEIR = {"kind", "vertex_id", "source", "target", "outcome", "at", "comparison", "threshold_key", "unit", "state", "root", "result"}
 """Entries of documents that name something else."""

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
@@ -27,6 +28,7 @@ from webapp.supervisor.marked_processes import VARIABLE
 from webapp.supervisor.ports import listens
 
 UP_WITHIN_S = 120
+SUBMISSIONS = 40
 JOBMANAGER_CLASS = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 TASKMANAGER_CLASS = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 
@@ -216,7 +218,25 @@ class Lab:
         asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | ({"savepointPath": restore} if restore else {})
         if restore and self.release.has_claim_modes:
             asked["claimMode"] = claim
-        return str(call(f"{self.url}/jars/{jar}/run", asked, "POST", timeout_s=60)["jobid"])
+        return self._run(f"/jars/{jar}/run", asked, arguments["name"])
+
+    def _run(self, path: str, asked: dict[str, Any], name: str) -> str:
+        """Where RPCs time out, Flink may answer that it failed although the job runs."""
+        before = self._jobs(name)
+        for _attempt in range(SUBMISSIONS):
+            try:
+                return str(call(self.url + path, asked, "POST", timeout_s=60)["jobid"])
+            except urllib.error.HTTPError as error:
+                if "AskTimeoutException" not in error.read().decode(errors="replace"):
+                    raise
+            time.sleep(1)
+            if made := self._jobs(name) - before:
+                return min(made)
+        raise LabFailed(f"{name} could not be submitted in {SUBMISSIONS} attempts: see {self.layout.logs}")
+
+    def _jobs(self, name: str) -> set[str]:
+        jobs = (call_or_none(f"{self.url}/jobs/overview") or {}).get("jobs") or ()
+        return {str(job["jid"]) for job in jobs if job["name"] == name}
 
     def _java(self, name: str, log_name: str, heap_mb: int, options_and_class: list[str], arguments: list[str]) -> None:
         configuration = self.layout.configuration(name)

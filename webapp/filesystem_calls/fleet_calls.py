@@ -9,6 +9,7 @@ from django.core.cache import cache
 from ingest.flink_rest.versions import release
 from spark_jobs.filesystem_calls.balance import balanced
 from spark_jobs.filesystem_calls.bursts import Periodic, Written, by_second, staggered
+from webapp.filesystem_calls.audit_logs import AuditedCalls, Caller, JobSeen, Observed, observed_in
 from webapp.filesystem_calls.fleet_jobs import WINDOW, FleetJob, fleet_jobs
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
@@ -57,7 +58,7 @@ class JobMove:
 @dataclass(frozen=True)
 class FleetCalls:
     """``start``: of the seconds. ``left_out``: jobs with fewer checkpoints than those looked at. ``before`` and ``after``: calls a second
-    over time by file system, as it is and with the moves made.
+    over time by file system, as it is and with the moves made. ``observed``: what audit logs of NameNodes have of the same minutes.
     """
 
     start: datetime
@@ -67,9 +68,10 @@ class FleetCalls:
     before: Mapping[str, float]
     after: Mapping[str, float]
     moves: Sequence[JobMove]
+    observed: Observed
 
 
-_MADE_OF = (FleetCalls, FileSystemCalls, Together, JobMove)
+_MADE_OF = (Observed, AuditedCalls, Caller, JobSeen, FleetCalls, FileSystemCalls, Together, JobMove)
 
 
 def look_up_fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
@@ -96,7 +98,8 @@ def fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
     names = [name for name in by_system if name] + [f"new-{number}" for number in range(1, more + 1)]
     plan = balanced([per_s for _job, per_s in paced], [job.file_system for job, _per_s in paced], names)
     moves = [_move(*paced[one.job], one.target) for one in plan.moves]
-    return FleetCalls(start, end, left_out, sorted(found, key=lambda one: (-one.peak, one.file_system)), plan.before, plan.after, moves)
+    by_peak = sorted(found, key=lambda one: (-one.peak, one.file_system))
+    return FleetCalls(start, end, left_out, by_peak, plan.before, plan.after, moves, observed_in(start, SECONDS, jobs))
 
 
 def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:

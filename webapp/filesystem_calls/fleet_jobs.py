@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from django.db.models import Count
 
-from spark_jobs.filesystem_calls.calls import calls_of_files
+from spark_jobs.filesystem_calls.calls import audited_of_files, calls_of_files
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import CheckpointStorage
@@ -44,6 +44,11 @@ class FleetJob:
     calls: float | None
     taken: tuple[Taken, ...]
     period_s: float | None
+
+    @property
+    def audited_per_s(self) -> float | None:
+        """Calls that an audit log has."""
+        return audited_of_files(self.files) / self.period_s if self.files is not None and self.period_s else None
 
     @property
     def per_s(self) -> float | None:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from webapp.charts.filesystem_calls import calls_by_second
 from webapp.filesystem_calls.fleet_calls import MOST_MORE, FleetCalls, look_up_fleet_calls
-from webapp.filesystem_calls.fleet_words import balance_sentence, burst_sentence
+from webapp.filesystem_calls.fleet_words import audit_hint, audit_sentence, balance_sentence, burst_sentence
 
 SHOWN = 50
 
@@ -30,6 +30,8 @@ def tables(request: HttpRequest) -> HttpResponse:
     context = {
         "found": found,
         "systems": [(one, burst_sentence(one), one.together[:SHOWN]) for one in found.file_systems],
+        "audited": [(one, audit_sentence(one)) for one in found.observed.logs],
+        "audit_hint": audit_hint(found),
         "balance": balance_sentence(found),
         "loads": [(name, found.before[name], found.after[name]) for name in found.before],
         "moves": found.moves[:SHOWN],
@@ -41,6 +43,7 @@ def tables(request: HttpRequest) -> HttpResponse:
 def chart(request: HttpRequest) -> HttpResponse:
     found = _found(request)
     series = [(one.file_system or "unknown", one.seconds) for one in found.file_systems if any(one.seconds)]
+    series += [(f"audit log, {one.cluster}", one.seconds) for one in found.observed.logs]
     if not series:
         empty = {"title": "No calls are known", "text": "No job whose files an audit counted took a checkpoint in these minutes."}
         return JsonResponse({"figure": None, "empty": empty})

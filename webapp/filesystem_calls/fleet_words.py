@@ -1,5 +1,6 @@
 """What calls of a fleet come to, in words."""
 
+from webapp.filesystem_calls.audit_logs import AuditedCalls
 from webapp.filesystem_calls.fleet_calls import FileSystemCalls, FleetCalls
 
 
@@ -24,3 +25,21 @@ def balance_sentence(found: FleetCalls) -> str:
     before, after = max(found.before.values()), max(found.after.values())
     jobs = "1 job" if len(found.moves) == 1 else f"{len(found.moves):,} jobs"
     return f"{jobs} moved, the busiest file system would have {after:,.1f} calls/s over time instead of {before:,.1f}."
+
+
+def audit_sentence(one: AuditedCalls) -> str:
+    """Who makes most calls, and who of them does in the worst second."""
+    refused = f" {one.refused:,} were refused or of a path that is not there." if one.refused else ""
+    share = f"{one.calls - one.no_job:,} of them have the id of a job in their path."
+    worst = max(one.callers, key=lambda caller: caller.in_peak, default=None)
+    who = f", {worst.in_peak:,} of them by {worst.user} at {worst.address}" if worst else ""
+    return f"{one.calls:,} calls; {one.peak:,} in the worst second{who}. {share}{refused}"
+
+
+def audit_hint(found: FleetCalls) -> str:
+    """Where nothing is observed, why; "" where all that is declared was."""
+    if found.observed.why:
+        return found.observed.why
+    if found.observed.silent:
+        return f"Audit logs that are declared have no calls of these minutes: {', '.join(found.observed.silent)}."
+    return "" if found.observed.logs else "No audit log of a NameNode is declared: what is shown is what checkpoints should cost."

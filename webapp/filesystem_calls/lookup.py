@@ -8,6 +8,7 @@ from django.core.cache import cache
 
 from spark_jobs.filesystem_calls.calls import Calls
 from spark_jobs.filesystem_calls.inlining import Inlined
+from webapp.filesystem_calls.job_audit import JobAudit, KindSeen, job_audit
 from webapp.filesystem_calls.job_calls import JobCalls, Pace, job_calls, pace_of
 from webapp.filesystem_calls.what_ifs import Floor, WhatIf, WhatIfs, what_ifs
 from webapp.fleet.models import JobCurrent
@@ -23,14 +24,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Looked:
-    """None where the files are not known; ``why`` says then what is missing, and what to do."""
+    """None where the files are not known; ``why`` says then what is missing, and what to do. ``observed``: None where no audit log of a
+    NameNode has the job's calls.
+    """
 
     calls: JobCalls | None = None
     what_ifs: WhatIfs | None = None
     why: str = ""
+    observed: JobAudit | None = None
 
 
-_MADE_OF = (Looked, JobCalls, Calls, Pace, WhatIfs, WhatIf, Inlined, Floor)
+_MADE_OF = (Looked, JobAudit, KindSeen, JobCalls, Calls, Pace, WhatIfs, WhatIf, Inlined, Floor)
 
 
 def look_up_calls(job: JobCurrent, now: datetime) -> Looked:
@@ -58,7 +62,7 @@ def _look_up(job: JobCurrent, now: datetime) -> Looked:
     calls = job_calls(read, read.files, pace_of(job.cluster, job.job_id), job.flink_version)
     settings = file_settings(job.flink_version, job.configuration)
     min_pause_ms = (job.checkpoint_config or {}).get("min_pause_ms")
-    return Looked(calls, what_ifs(calls, read.files, settings, _taskmanagers(job), min_pause_ms))
+    return Looked(calls, what_ifs(calls, read.files, settings, _taskmanagers(job), min_pause_ms), observed=job_audit(job, calls.most))
 
 
 def _taskmanagers(job: JobCurrent) -> int | None:

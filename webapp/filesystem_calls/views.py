@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 
 from webapp.charts.filesystem_calls import calls_by_kind, files_and_heap
 from webapp.filesystem_calls.lookup import look_up_calls
-from webapp.filesystem_calls.words import by_label, floor_sentence, knee_sentence, rows, sentence, what_if_rows
+from webapp.filesystem_calls.words import by_label, floor_sentence, knee_sentence, observed_sentence, rows, sentence, what_if_rows
 from webapp.fleet.job_lookup import look_up
 
 
@@ -31,6 +31,8 @@ def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "sentence": sentence(calls) if calls else "",
         "rows": rows(calls) if calls else (),
     }
+    if found.observed:
+        context |= {"observed": found.observed, "observed_sentence": observed_sentence(found.observed)}
     if found.what_ifs:
         further = {"knee": knee_sentence(found.what_ifs), "floors": floor_sentence(found.what_ifs)}
         context |= {"what_ifs": what_if_rows(found.what_ifs), "unknown": found.what_ifs.unknown, **further}

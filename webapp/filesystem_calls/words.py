@@ -1,6 +1,7 @@
 """What calls are called and what they come to, in words."""
 
 from spark_jobs.filesystem_calls.calls import Calls
+from webapp.filesystem_calls.job_audit import JobAudit
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.what_ifs import HALF, KNEE, LARGEST, MERGED, NOW, PAUSE, TWICE, UNMERGED, WhatIfs
 from webapp.lib.quantities import bytes_text, duration_text
@@ -99,3 +100,11 @@ def what_if_rows(found: WhatIfs) -> list[dict[str, str]]:
         }
         for one in found.rows
     ]
+
+
+def observed_sentence(found: JobAudit) -> str:
+    many = "1 checkpoint" if found.checkpoints == 1 else f"{found.checkpoints:,} checkpoints"
+    return (
+        f"{found.per_checkpoint:,.1f} calls for each of {many}, {found.expected_per_checkpoint:,} expected of kinds that an audit log has; "
+        f"{found.burst:,} in the worst second."
+    )

@@ -38,12 +38,19 @@ class ClusterForm(forms.ModelForm):
         label="Its password, token or API key",
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
     )
+    hdfs_audit_globs = forms.CharField(
+        required=False,
+        max_length=20_000,
+        label="Audit logs of the NameNode",
+        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "/var/log/hadoop-hdfs/hdfs-audit.log*"}),
+        help_text="One path, glob or URI a line. Where clusters share a NameNode, declare them on one of these.",
+    )
 
     class Meta:
         model = Cluster
         fields = (
             "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "ca_file", "client_cert_file",
-            "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "log_layout", "time_zone",
+            "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "log_layout", "time_zone", "hdfs_audit_globs",
             "prometheus_url", "prometheus_selector", "metrics_interval_s",
             "log_store_kind", "log_store_url", "log_store_query", "log_store_index", "log_store_tenant", "log_store_auth_scheme",
             "log_store_auth_user", "log_store_backfill_h",
@@ -85,14 +92,18 @@ class ClusterForm(forms.ModelForm):
             self.fields[name].required = False
         if self.instance.pk:
             self.fields["name"].disabled = True
-            self.initial["log_globs"] = "\n".join(self.instance.log_globs)
+            for name in ("log_globs", "hdfs_audit_globs"):
+                self.initial[name] = "\n".join(getattr(self.instance, name))
             self.fields["secret"].help_text = "One is stored; leave empty to keep it." if self.instance.has_secret else "None is stored."
             self.fields["log_store_secret"].help_text = (
                 "One is stored; leave empty to keep it." if self.instance.has_log_store_secret else ""
             )
 
     def clean_log_globs(self) -> list[str]:
-        return [line.strip() for line in self.cleaned_data["log_globs"].splitlines() if line.strip()]
+        return _lines(self.cleaned_data["log_globs"])
+
+    def clean_hdfs_audit_globs(self) -> list[str]:
+        return _lines(self.cleaned_data["hdfs_audit_globs"])
 
     def clean_log_layout(self) -> str:
         return str(self.cleaned_data["log_layout"] or "flink")
@@ -146,3 +157,7 @@ class ClusterForm(forms.ModelForm):
         elif not (cluster.log_store_kind and cluster.log_store_auth_scheme):
             cluster.set_log_store_secret("")
         return cluster
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]

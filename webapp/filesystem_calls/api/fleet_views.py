@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from webapp.filesystem_calls.audit_logs import AuditedCalls, Caller, JobSeen, Observed
 from webapp.filesystem_calls.fleet_calls import MOST_MORE, FileSystemCalls, FleetCalls, JobMove, Together, look_up_fleet_calls
 from webapp.lib.api.lists import ERRORS
 
@@ -43,6 +44,45 @@ class JobMoveSerializer(serializers.Serializer[JobMove]):
     setting = serializers.CharField(help_text="what to set")
 
 
+class CallerSerializer(serializers.Serializer[Caller]):
+    user = serializers.CharField()
+    address = serializers.CharField()
+    calls = serializers.IntegerField()
+    peak = serializers.IntegerField(help_text="calls in its own worst second")
+    in_peak = serializers.IntegerField(help_text="calls in the worst second of all")
+
+
+class JobSeenSerializer(serializers.Serializer[JobSeen]):
+    cluster = serializers.CharField(help_text="empty for a job that is not known")
+    job_id = serializers.CharField()
+    name = serializers.CharField()
+    calls = serializers.IntegerField()
+    per_s = serializers.FloatField()
+    expected_per_s = serializers.FloatField(allow_null=True, help_text="of the kinds that an audit log has; null where not known")
+
+
+class AuditedCallsSerializer(serializers.Serializer[AuditedCalls]):
+    cluster = serializers.CharField(help_text="on which the audit logs are declared")
+    since = serializers.DateTimeField(help_text="from when on they were read: later than start where they are large")
+    calls = serializers.IntegerField()
+    refused = serializers.IntegerField(help_text="not allowed, or of what is not there")
+    no_job = serializers.IntegerField(help_text="calls whose path names no job")
+    peak = serializers.IntegerField(help_text="calls in the worst second")
+    peak_at = serializers.DateTimeField(allow_null=True)
+    kinds = serializers.DictField(child=serializers.IntegerField(), help_text="calls by what the log names them")
+    callers = CallerSerializer(many=True, help_text="most calls first")
+    jobs = JobSeenSerializer(many=True, help_text="most calls first")
+    seconds = serializers.ListField(child=serializers.IntegerField(), help_text="calls of each second from start")
+
+
+class ObservedSerializer(serializers.Serializer[Observed]):
+    """What audit logs of NameNodes have of the same minutes."""
+
+    logs = AuditedCallsSerializer(many=True)
+    silent = serializers.ListField(child=serializers.CharField(), help_text="clusters whose audit logs have nothing of these minutes")
+    why = serializers.CharField(help_text="what hinders; empty where nothing does")
+
+
 class FleetCallsSerializer(serializers.Serializer[FleetCalls]):
     """Calls of the newest ten minutes in which jobs took checkpoints."""
 
@@ -53,6 +93,7 @@ class FleetCallsSerializer(serializers.Serializer[FleetCalls]):
     before = serializers.DictField(child=serializers.FloatField(), help_text="calls a second over time, by file system")
     after = serializers.DictField(child=serializers.FloatField(), help_text="with the moves made")
     moves = JobMoveSerializer(many=True, help_text="most calls first")
+    observed = ObservedSerializer()
 
 
 def as_document(found: FleetCalls) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from spark_jobs.filesystem_calls.inlining import Inlined
+from webapp.filesystem_calls.job_audit import JobAudit, KindSeen
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.lookup import Looked, look_up_calls
 from webapp.filesystem_calls.what_ifs import Floor, WhatIf, WhatIfs
@@ -97,9 +98,32 @@ class WhatIfsSerializer(serializers.Serializer[WhatIfs]):
     unknown = serializers.ListField(child=serializers.CharField())
 
 
+class KindSeenSerializer(serializers.Serializer[KindSeen]):
+    cmd = serializers.CharField(help_text="as the audit log names it")
+    calls = serializers.IntegerField()
+    per_checkpoint = serializers.FloatField()
+    expected = serializers.IntegerField(allow_null=True, help_text="of one checkpoint; null for what none needs")
+
+
+class JobAuditSerializer(serializers.Serializer[JobAudit]):
+    """What the audit log of a NameNode has of the job, from the trigger of one checkpoint to that of another."""
+
+    start = serializers.DateTimeField()
+    end = serializers.DateTimeField()
+    checkpoints = serializers.IntegerField()
+    calls = serializers.IntegerField()
+    per_checkpoint = serializers.FloatField()
+    expected_per_checkpoint = serializers.IntegerField(help_text="of the kinds that an audit log has: no addBlock, fsync and complete")
+    burst = serializers.IntegerField(help_text="calls in the worst second")
+    burst_at = serializers.DateTimeField()
+    kinds = KindSeenSerializer(many=True, help_text="most calls first")
+    callers = serializers.DictField(child=serializers.IntegerField(), help_text="calls by address, most first")
+
+
 class LookedSerializer(serializers.Serializer[Looked]):
     calls = JobCallsSerializer()
     what_ifs = WhatIfsSerializer()
+    observed = JobAuditSerializer(allow_null=True, help_text="null where no audit log of a NameNode has its calls")
 
 
 def as_document(found: Looked) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from ingest.discovery.operator_report import events_of
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
-from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
+from ingest.sources import AuditLogSource, ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibility
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
@@ -46,6 +46,7 @@ class Cluster(LogStoreFields):
     logs_are_pushed = models.BooleanField(default=False, help_text="by a log shipper, with a token of this cluster")
     log_layout = models.CharField(max_length=500, default="flink", help_text="flink, or a log4j pattern")
     time_zone = models.CharField(max_length=64, default="UTC", validators=[is_time_zone], help_text="of the log lines, which carry none")
+    hdfs_audit_globs = models.JSONField(default=list, blank=True, help_text="paths, globs or URIs of audit logs of its NameNode")
     prometheus_url = models.CharField(
         max_length=500, blank=True, validators=[is_web_url], help_text="address of a Prometheus that scrapes Flink's reporter"
     )
@@ -113,14 +114,18 @@ class Cluster(LogStoreFields):
             path = getattr(self, field)
             if path and not _is_file(path):
                 raise ValidationError({field: f"There is no file {path} on this machine."})
-        if not isinstance(self.log_globs, list) or not all(isinstance(glob, str) and glob for glob in self.log_globs):
-            raise ValidationError({"log_globs": "Give a list of paths or globs."})
+        for field in ("log_globs", "hdfs_audit_globs"):
+            globs = getattr(self, field)
+            if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
+                raise ValidationError({field: "Give a list of paths or globs."})
         self._check_networks()
 
     def _check_networks(self) -> None:
         """Asks a name server; every connection is checked again when it is made."""
         addresses = ("url", "prometheus_url", "log_store_url", "history_url", "archive_dir")
-        entered = {field: [getattr(self, field)] for field in addresses} | {"log_globs": self.log_globs}
+        entered = {field: [getattr(self, field)] for field in addresses} | {
+            field: getattr(self, field) for field in ("log_globs", "hdfs_audit_globs")
+        }
         for field, uris in entered.items():
             try:
                 for uri in uris:
@@ -164,6 +169,7 @@ class Cluster(LogStoreFields):
             logs=LogSource((*self.log_globs, *waiting), self.log_layout, self.time_zone),
             log_store=store,
             pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
+            hdfs_audit=AuditLogSource(tuple(self.hdfs_audit_globs), self.time_zone),
             prometheus=PrometheusSource(self.prometheus_url, self.prometheus_selector) if self.prometheus_url else None,
             metrics_interval_s=self.metrics_interval_s,
             operator_events=events_of(self.operator),

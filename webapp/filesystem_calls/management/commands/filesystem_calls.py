@@ -11,11 +11,11 @@ from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.filesystem_calls.api import fleet_views
 from webapp.filesystem_calls.api.views import as_document
 from webapp.filesystem_calls.fleet_calls import MOST_MORE, fleet_calls
-from webapp.filesystem_calls.fleet_words import balance_sentence, burst_sentence
+from webapp.filesystem_calls.fleet_words import audit_hint, audit_sentence, balance_sentence, burst_sentence
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.filesystem_calls.what_ifs import WhatIfs
-from webapp.filesystem_calls.words import floor_sentence, knee_sentence, rows, sentence, what_if_rows
+from webapp.filesystem_calls.words import floor_sentence, knee_sentence, observed_sentence, rows, sentence, what_if_rows
 from webapp.fleet.rows_command import job_named
 from webapp.lib.printing import print_document, print_lines
 
@@ -46,6 +46,8 @@ class Command(PreparedCommand):
             print_document(self.stdout, as_document(found))
         else:
             print_lines(self.stdout, _table(found.calls, found.what_ifs))
+            if found.observed:
+                print_lines(self.stdout, [f"Audit log: {observed_sentence(found.observed)}"])
 
     def _fleet(self, more: int, as_json: bool) -> None:
         found = fleet_calls(timezone.now(), more)
@@ -53,7 +55,9 @@ class Command(PreparedCommand):
             print_document(self.stdout, fleet_views.as_document(found))
             return
         moves = (f"{one.name}  {one.per_s:,.1f} calls/s  {one.setting}" for one in found.moves)
-        print_lines(self.stdout, [*map(burst_sentence, found.file_systems), balance_sentence(found), *moves])
+        logs = [f"Audit log, {one.cluster}: {audit_sentence(one)}" for one in found.observed.logs]
+        hints = [hint] if (hint := audit_hint(found)) else []
+        print_lines(self.stdout, [*map(burst_sentence, found.file_systems), *logs, *hints, balance_sentence(found), *moves])
 
 
 def _table(found: JobCalls, others: WhatIfs | None) -> Iterator[str]:

@@ -41,6 +41,9 @@ class Command(PreparedCommand):
         )
         parser.add_argument("--auth", default="", metavar="basic:USER|bearer", help="how to sign in")
         parser.add_argument("--logs", action="append", default=[], metavar="GLOB", help="path, glob or URI of logs; may be repeated")
+        parser.add_argument(
+            "--hdfs-audit", action="append", default=[], metavar="GLOB", help="of audit logs of its NameNode; may be repeated"
+        )
         parser.add_argument("--pushed-logs", action="store_true", help="a log shipper pushes its logs; push_token issues a token")
         parser.add_argument("--prometheus", default="", metavar="URL", help="address of a Prometheus that scrapes Flink's reporter")
         parser.add_argument("--prometheus-labels", default="", metavar="MATCHERS", help='of this cluster\'s series: namespace="flink"')
@@ -94,6 +97,7 @@ class Command(PreparedCommand):
         cluster.prometheus_url, cluster.prometheus_selector = options["prometheus"], options["prometheus_labels"]
         cluster.log_globs, cluster.log_layout, cluster.time_zone = options["logs"], options["layout"], options["time_zone"]
         self._log_store(cluster, options)
+        cluster.hdfs_audit_globs = options["hdfs_audit"]
         scheme, _, user = options["auth"].partition(":")
         if scheme not in AuthScheme.values or bool(user) != (scheme == AuthScheme.BASIC):
             raise CommandError("--auth must be basic:USER or bearer.", returncode=REFUSED)

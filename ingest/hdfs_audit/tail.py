@@ -1,0 +1,151 @@
+"""Follow the audit logs of NameNodes: what was written since the last cycle, summed up by second, call, caller and job.
+
+A busy NameNode writes megabytes a second, so no line is kept. A piece that is read twice, since the cursor was not saved, begins at the
+same byte: its rows have the same identity, and counts at least as high. Packed files are not read: they were, before they were packed.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import IO, Any
+from zoneinfo import ZoneInfo
+
+from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
+from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, open_unpacked, unreadable
+from ingest.flink_logs.layouts import zone_of
+from ingest.flink_logs.names import age_order, is_packed, process_of
+from ingest.hdfs_audit.lines import AuditLine, audit_line
+from ingest.records import NameNodeCalls, Skip
+
+SOURCE = "hdfs_audit"
+CYCLE_BYTES = 64 * 1024 * 1024
+"""Of one cluster and cycle: some seconds of CPU."""
+BEGIN_BYTES = 16 * 1024 * 1024
+"""Of a file that is seen for the first time, or that grew by far more than a cycle reads, the newest."""
+MOST_BEHIND_BYTES = 4 * CYCLE_BYTES
+MOST_ROWS = 100_000
+NO_ENTRY_AFTER_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRead:
+    records: tuple[NameNodeCalls, ...]
+    cursor: dict[str, Any]
+    skips: tuple[Skip, ...]
+
+
+def read_new(globs: Sequence[str], time_zone: str, cursor: dict[str, Any] | None) -> AuditRead:
+    """What is new of the files; the cursor is to be saved after the records are safe.
+
+    Raises :class:`ingest.errors.Refused` for an unknown time zone.
+    """
+    cycle = _Cycle(TailCursor.from_json(cursor), zone_of(time_zone))
+    files, skips = find(globs)
+    cycle.run([file for file in files if not is_packed(file.path)])
+    return AuditRead(tuple(cycle.records), cycle.cursor.to_json(), (*skips, *cycle.skips))
+
+
+@dataclass(slots=True)
+class _Cycle:
+    cursor: TailCursor
+    zone: ZoneInfo
+    records: list[NameNodeCalls] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    _instants: dict[str, datetime | None] = field(default_factory=dict)
+
+    def run(self, files: Sequence[LogFile]) -> None:
+        self.cursor.cycle += 1
+        known, left, updates = self.cursor.by_process(), CYCLE_BYTES, {}
+        for file in sorted(files, key=lambda file: age_order(file.path)):
+            before = self.cursor.files.get(file.path)
+            unchanged = before is not None and (before.size, before.changed) == (file.size, file.changed) and not before.more
+            if unchanged or left <= 0 or len(self.records) >= MOST_ROWS:
+                continue
+            try:
+                with open_unpacked(file.path) as stream:
+                    read, updates[file.path] = self._read(file, stream, known.get(process_of(file.path), ()), left)
+            except FileNotFoundError:
+                continue
+            except UNREADABLE as error:
+                if before is None or before.changed != file.changed:
+                    self.skips.append(unreadable(file.path, error))
+                continue
+            left -= read
+        self.cursor.leave([file.path for file in files])
+        self.cursor.files.update(updates)
+
+    def _read(self, file: LogFile, stream: IO[bytes], candidates: Sequence[FileCursor], limit: int) -> tuple[int, FileCursor]:
+        head = stream.read(HEAD_BYTES)
+        known = self.cursor.best_of(candidates, file.path, head)
+        same_path = self.cursor.files.get(file.path)
+        if same_path and same_path is not known:
+            self.cursor.lose(same_path)
+        begin = known.offset if known and known.offset <= file.size else None
+        offset = self._begin(file, begin)
+        stream.seek(offset)
+        position, counted, refused, entries = self._count(stream, offset, limit, mid_line=offset > 0 and offset != begin)
+        log = fingerprint(head.partition(b"\n")[0])
+        for line, calls in counted.items():
+            at = self._instant(line.second)
+            if at is not None:
+                found = NameNodeCalls(log, offset, at, line.cmd, line.user, line.address, line.job_id, calls, refused[line])
+                self.records.append(found)
+        nothing = not entries and not (known and known.headers) and position - offset >= NO_ENTRY_AFTER_BYTES
+        if nothing and not (known and known.reported):
+            detail = (
+                "No line of it is an entry of an HDFS audit log (allowed=… ugi=… ip=… cmd=… src=…); declare hdfs-audit.log of a NameNode."
+            )
+            self.skips.append(Skip(file.path, "no_header", detail))
+        return position - offset, FileCursor(
+            path=file.path, size=file.size, changed=file.changed, head=fingerprint(head), head_bytes=len(head), offset=position,
+            read_to=position, more=position - offset >= limit, served_cycle=self.cursor.cycle,
+            headers=(known.headers if known else 0) + entries, reported=nothing or bool(known and known.reported),
+        )  # fmt: skip
+
+    def _begin(self, file: LogFile, begin: int | None) -> int:
+        if begin is None:
+            return _newest(file)
+        if file.size - begin <= MOST_BEHIND_BYTES:
+            return begin
+        newest = _newest(file)
+        detail = f"{newest - begin:,} bytes were left out: it grew by more than a cycle reads. Its newest lines are read."
+        self.skips.append(Skip(file.path, "over_budget", detail))
+        return newest
+
+    def _count(self, stream: IO[bytes], offset: int, limit: int, mid_line: bool) -> tuple[int, Counter[AuditLine], Counter[AuditLine], int]:
+        """Up to the end of the last whole line; entries by all but whether they were allowed."""
+        counted: Counter[AuditLine] = Counter()
+        refused: Counter[AuditLine] = Counter()
+        position, rest, entries = offset, b"", 0
+        while position + len(rest) - offset < limit and len(self.records) + len(counted) < MOST_ROWS:
+            data = stream.read(READ_BYTES)
+            if not data:
+                break
+            *lines, rest = (rest + data).split(b"\n")
+            position += sum(map(len, lines)) + len(lines)
+            if mid_line and lines:
+                lines, mid_line = lines[1:], False
+            for line in lines:
+                entry = audit_line(line)
+                if entry is not None:
+                    entries += 1
+                    key = entry._replace(allowed=True)
+                    counted[key] += 1
+                    refused[key] += not entry.allowed
+            if len(rest) > READ_BYTES:  # no line of an audit log is as long
+                position, rest, mid_line = position + len(rest), b"", True
+        return position, counted, refused, entries
+
+    def _instant(self, second: str) -> datetime | None:
+        if second not in self._instants:
+            try:
+                self._instants[second] = datetime.fromisoformat(second).replace(tzinfo=self.zone).astimezone(UTC)
+            except (ValueError, OverflowError):
+                self._instants[second] = None
+        return self._instants[second]
+
+
+def _newest(file: LogFile) -> int:
+    """Where its newest part begins: at one of few places, so that most cycles that are repeated begin at the same."""
+    return max(0, file.size // BEGIN_BYTES - 1) * BEGIN_BYTES
