@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
 from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, open_unpacked, unreadable
 from ingest.flink_logs.layouts import zone_of
-from ingest.flink_logs.names import age_order, is_packed, process_of
+from ingest.flink_logs.names import age_order, is_packed
 from ingest.hdfs_audit.lines import AuditLine, audit_line
 from ingest.records import NameNodeCalls, Skip
 
@@ -56,7 +56,8 @@ class _Cycle:
 
     def run(self, files: Sequence[LogFile]) -> None:
         self.cursor.cycle += 1
-        known, left, updates = self.cursor.by_process(), CYCLE_BYTES, {}
+        # Whatever a rotation calls a file: its first lines are its own.
+        known, left, updates = [*self.cursor.files.values(), *self.cursor.gone], CYCLE_BYTES, {}
         for file in sorted(files, key=lambda file: age_order(file.path)):
             before = self.cursor.files.get(file.path)
             unchanged = before is not None and (before.size, before.changed) == (file.size, file.changed) and not before.more
@@ -64,7 +65,7 @@ class _Cycle:
                 continue
             try:
                 with open_unpacked(file.path) as stream:
-                    read, updates[file.path] = self._read(file, stream, known.get(process_of(file.path), ()), left)
+                    read, updates[file.path] = self._read(file, stream, known, left)
             except FileNotFoundError:
                 continue
             except UNREADABLE as error:

@@ -72,7 +72,7 @@ def test_a_start_at_either_end_of_the_calendar_is_taken_or_refused(operator: Cli
         assert operator.get(reverse(page)).status_code == 200
 
 
-@pytest.mark.parametrize("field", ["ca_file", "client_cert_file", "client_key_file", "log_globs", "archive_dir"])
+@pytest.mark.parametrize("field", ["ca_file", "client_cert_file", "client_key_file", "log_globs", "hdfs_audit_globs", "archive_dir"])
 @pytest.mark.parametrize("path", ["/" + "\U0001f984" * 200, f"/{ENDLESS}", f"/a{NUL}b", "/" + "a/" * 3_000])
 def test_a_file_that_no_file_system_could_hold_is_refused(operator: Client, field: str, path: str) -> None:
     one = cluster(at=timezone.now())

@@ -85,7 +85,8 @@ def observed_in(start: datetime, seconds: int, expected: Sequence[FleetJob]) -> 
         return Observed(silent=declared, why=UNREADABLE)
     by_cluster: dict[str, list[Row]] = defaultdict(list)
     for row in once_each(found.to_pylist()):
-        by_cluster[row["cluster"]].append(row)
+        if start <= row["ts"] < end:  # the lake prunes by files
+            by_cluster[row["cluster"]].append(row)
     paced = {job.job_id: job for job in expected}
     busiest = {name: _by_job(rows) for name, rows in by_cluster.items()}
     ids = {job_id for jobs in busiest.values() for job_id, _calls in jobs}
@@ -126,10 +127,9 @@ def _audited(cluster: str, rows: Sequence[Row], start: datetime, since: datetime
     callers: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     for row in rows:
         second = int((row["ts"] - start).total_seconds())
-        if 0 <= second < seconds:
-            by_second[second] += row["calls"]
-            kinds[row["cmd"]] += row["calls"]
-            callers[row["user"], row["address"]][second] += row["calls"]
+        by_second[second] += row["calls"]
+        kinds[row["cmd"]] += row["calls"]
+        callers[row["user"], row["address"]][second] += row["calls"]
     worst = max(range(seconds), key=by_second.__getitem__)
     told = [Caller(*who, sum(of.values()), max(of.values()), of[worst]) for who, of in callers.items()]
     return AuditedCalls(

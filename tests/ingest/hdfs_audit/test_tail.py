@@ -47,6 +47,7 @@ def test_pieces_rotations_and_cycles_that_are_repeated_change_no_count(tmp_path_
     cursor, records, globs = None, [], [f"{folder}/hdfs-audit.log*"]
     while text:
         size = chance.randrange(20_000, 120_000)
+        size = (text.find(b"\n", size) + 1 or len(text)) if chance.random() < 0.5 else size
         with file.open("ab") as log:
             log.write(text[:size])
         ended_line, text = text[:size].endswith(b"\n"), text[size:]
