@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.lake.derived import CYCLE_TABLES, with_same_rows
+from ingest.lake.derived import CYCLE_TABLES, NO_JOBS, with_same_rows
 from ingest.lake.tables import TABLES
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
@@ -83,7 +83,7 @@ class Recompute:
 
     @cached_property
     def _tables_with_news(self) -> frozenset[str]:
-        return frozenset(table for table in TABLES if self.lake.has_new_rows(table, self.from_seq))
+        return frozenset(table for table in TABLES.keys() - NO_JOBS if self.lake.has_new_rows(table, self.from_seq))
 
     @cached_property
     def is_first(self) -> bool:
