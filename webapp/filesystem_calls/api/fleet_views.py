@@ -75,7 +75,7 @@ class AuditedCallsSerializer(serializers.Serializer[AuditedCalls]):
     seconds = serializers.ListField(child=serializers.IntegerField(), help_text="calls of each second from start")
 
 
-class ObservedSerializer(serializers.Serializer[Observed]):
+class AuditLogsSerializer(serializers.Serializer[Observed]):
     """What audit logs of NameNodes have of the same minutes."""
 
     logs = AuditedCallsSerializer(many=True)
@@ -93,7 +93,7 @@ class FleetCallsSerializer(serializers.Serializer[FleetCalls]):
     before = serializers.DictField(child=serializers.FloatField(), help_text="calls a second over time, by file system")
     after = serializers.DictField(child=serializers.FloatField(), help_text="with the moves made")
     moves = JobMoveSerializer(many=True, help_text="most calls first")
-    observed = ObservedSerializer()
+    observed = AuditLogsSerializer()
 
 
 def as_document(found: FleetCalls) -> dict[str, Any]:
