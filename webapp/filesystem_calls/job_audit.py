@@ -51,7 +51,7 @@ class JobAudit:
 
 def job_audit(job: JobCurrent, expected: Calls) -> JobAudit | None:
     """None where no audit log has calls of the job, or it took fewer than two checkpoints. Whole seconds, as the log has them."""
-    facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id).exclude(trigger_time=None).exclude(is_savepoint=True)
+    facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id).exclude(is_savepoint=True)
     triggers = sorted(facts.order_by("-trigger_time").values_list("trigger_time", flat=True)[:NEWEST])
     if len(triggers) < 2:
         return None
