@@ -29,10 +29,12 @@ def gather(
     progress: Progress = lambda done, words: None,
 ) -> Document:
     """About thirty queries a job, each bounded. A job that was submitted again in this time is reported under each of its ids."""
-    scope = with_attempts(scope)
     clusters = {cluster.name: cluster for cluster in Cluster.objects.filter(name__in={one.cluster for one in scope.jobs})}
     recordings = {name for name, cluster in clusters.items() if cluster.kind == ClusterKind.RECORDING}
     jobs = {JobKey(row.cluster, row.job_id): row for row in rows_of(scope.jobs)}
+    whole = with_attempts(scope, jobs.values())
+    if whole != scope:
+        scope, jobs = whole, {JobKey(row.cluster, row.job_id): row for row in rows_of(whole.jobs)}
     gathered = []
     for number, key in enumerate(key for key in scope.jobs if key in jobs):
         progress(5 + 60 * number // len(scope.jobs), f"reading job {number + 1} of {len(scope.jobs)}")

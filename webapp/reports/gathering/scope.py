@@ -1,6 +1,6 @@
 """What a report is about: jobs and a stretch of time, within bounds."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -50,10 +50,10 @@ def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
     return JobCurrent.objects.filter(cluster__in={one.cluster for one in keys}, job_id__in={one.job_id for one in keys})
 
 
-def with_attempts(scope: ReportScope) -> ReportScope:
-    """And the other attempts of these jobs that lived in the time, as far as a report covers so many. One query a job, and one."""
+def with_attempts(scope: ReportScope, jobs: Iterable[JobCurrent]) -> ReportScope:
+    """And the other attempts of these jobs that lived in the time, as far as a report covers so many. One query a job."""
     keys = dict.fromkeys(scope.jobs)
-    for job in rows_of(scope.jobs):
+    for job in jobs:
         if JobKey(job.cluster, job.job_id) in keys:
             lived = [one for one in line_of(job) if lived_in(one, scope.start, scope.end)]
             keys.update(dict.fromkeys(JobKey(one.cluster, one.job_id) for one in lived))
