@@ -32,6 +32,7 @@ from ingest.log_stores.collector import StoreRead
 from ingest.log_stores.opening import client_of as store_client
 from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.metadata.evidence import EvidenceBudget, read_evidence
+from ingest.prometheus.client import prometheus_client
 from ingest.prometheus.collector import read_metrics
 from ingest.pushed import metrics as pushed_metrics
 from ingest.records import Observed, Skip
@@ -137,9 +138,9 @@ class ClusterRun:
         return part if isinstance(part, dict) else {}
 
     @asynccontextmanager
-    async def client(self, url: str, gates: Gates, source: ClusterSource | None = None) -> AsyncIterator[RestClient]:
-        """A client for an address of this cluster, whose requests count; ``source`` says how to sign in, if not as the cluster does."""
-        async with client_of(source or self.source, url, gates.of(url)) as client:
+    async def client(self, url: str, gates: Gates) -> AsyncIterator[RestClient]:
+        """A client for an address of this cluster, whose requests count."""
+        async with client_of(self.source, url, gates.of(url)) as client:
             try:
                 yield client
             finally:
@@ -219,9 +220,11 @@ async def _read_history(run: ClusterRun, at: Callable[[], datetime], gates: Gate
 async def _read_prometheus(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
     if (prometheus := run.source.prometheus) is None:
         return
-    server = replace(run.source, auth=prometheus.auth)  # the cluster's own secret is none of that server's business
-    async with run.client(prometheus.url, gates, server) as client:
-        found = await read_metrics(client, run.source, run.part("prometheus"), at)
+    async with prometheus_client(run.source, prometheus, gates.of(prometheus.url)) as client:
+        try:
+            found = await read_metrics(client, run.source, run.part("prometheus"), at)
+        finally:
+            run.requests += client.requests
     run.take_source("prometheus", found, at())
 
 

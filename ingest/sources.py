@@ -47,12 +47,16 @@ class LogSource:
 class PrometheusSource:
     """Where Flink's Prometheus reporter is scraped: the HTTP API's address, and label matchers that pick this cluster's series.
 
-    ``selector`` is such as ``namespace="flink",cluster="payments"``; empty where the server scrapes nothing else.
+    ``selector`` is such as ``namespace="flink",cluster="payments"``; empty where the server scrapes nothing else. ``ca_file`` is the
+    authority of its certificate, which is always checked; empty: those of the machine. ``tenant`` is whose series are asked for, where
+    the server holds those of several: Mimir, Cortex, Thanos.
     """
 
     url: str
     selector: str = ""
     auth: Auth | None = None
+    ca_file: str = ""
+    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

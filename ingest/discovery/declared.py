@@ -15,7 +15,7 @@ from ingest.errors import Refused, Skipped
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
 from ingest.regular_files import open_regular
-from ingest.sources import Auth, LogSource, Tls
+from ingest.sources import Auth, LogSource, PrometheusSource, Tls
 
 MAX_SOURCES = 200
 MAX_SECRET_BYTES = 64 * 1024
@@ -24,7 +24,7 @@ FILE_ENDINGS = (".json", ".yml", ".yaml")
 _SIGN_IN = ("authorization", "basic_auth", "tls_config")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 _KINDS = ("file_sd", "http_sd", "zookeeper", "yarn", "kubernetes")
-_KEYS = ("name", *_KINDS, "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", *_SIGN_IN)
+_KEYS = ("name", *_KINDS, "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", "prometheus", *_SIGN_IN)
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
@@ -94,6 +94,7 @@ def _source(entry: Any, where: str) -> DiscoverySource:
         auth=auth,
         tls=tls,
         logs=_logs(given.get("logs"), where),
+        prometheus=_prometheus(given.get("prometheus"), f"{where}: prometheus"),
     )
 
 
@@ -149,6 +150,16 @@ def _logs(given: Any, where: str) -> LogSource | None:
     if zone not in available_timezones():
         raise ValueError(f"{where}: logs: 'time_zone' must be an IANA name such as Europe/Berlin")
     return LogSource(globs, text(logs, "layout", where) or "flink", zone)
+
+
+def _prometheus(given: Any, where: str) -> PrometheusSource | None:
+    if given is None:
+        return None
+    own = mapping(given, where, ("url", "selector", "tenant", *_SIGN_IN))
+    tls = _tls(own.get("tls_config"), where) or Tls()
+    if tls.client_cert_file or not tls.verify:
+        raise ValueError(f"{where}: tls_config: only 'ca_file' is known; its certificate is always checked")
+    return PrometheusSource(_url(own, where), text(own, "selector", where), _auth(own, where), tls.ca_file, text(own, "tenant", where))
 
 
 def _auth(given: Mapping[str, Any], where: str) -> Auth | None:

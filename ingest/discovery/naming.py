@@ -52,6 +52,12 @@ def filled(template: str, labels: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda place: labels.get(place[1], ""), template)
 
 
+def matchers(template: str, cluster: FoundCluster) -> str:
+    """Label matchers of a cluster's series: ``{cluster}`` is its name, ``{label}`` one that stays with it, as text between quotes."""
+    texts = {name: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for name, text in cluster.labels.items()}
+    return filled(template, {**texts, "cluster": cluster.name})
+
+
 def _name(source: DiscoverySource, labels: Mapping[str, str]) -> str:
     written = filled(source.cluster or "{cluster}", labels)
     if not written and not source.cluster:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ingest.discovery.operator_report import OperatorReport
-from ingest.sources import Auth, LogSource, Tls
+from ingest.sources import Auth, LogSource, PrometheusSource, Tls
 
 OWN_NAMESPACE = "@own"
 """No namespace is called so."""
@@ -64,6 +64,8 @@ class DiscoverySource:
     auth: Auth | None = None
     tls: Tls | None = None
     logs: LogSource | None = None
+    prometheus: PrometheusSource | None = None
+    """``selector`` is a template, filled for each cluster by :func:`ingest.discovery.naming.matchers`."""
 
     @property
     def kind(self) -> str:

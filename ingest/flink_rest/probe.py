@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,6 +22,7 @@ from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
 from ingest.history.listing import ArchiveDirectory
 from ingest.log_stores.opening import client_of as store_client
 from ingest.log_stores.probe import probe_store
+from ingest.prometheus.client import prometheus_client
 from ingest.prometheus.probe import probe_prometheus
 from ingest.sources import ClusterSource, LogSource, LogStoreSource, PrometheusSource
 
@@ -113,7 +114,7 @@ async def _probe_rest(source: ClusterSource, notes: _ProbeNotes) -> None:
 
 
 async def _probe_prometheus(source: ClusterSource, prometheus: PrometheusSource, notes: _ProbeNotes) -> None:
-    async with client_of(replace(source, auth=prometheus.auth), prometheus.url) as client:
+    async with prometheus_client(source, prometheus) as client:
         sees, misses = await probe_prometheus(client, prometheus, int(time.time()))
     notes.sees += sees
     notes.misses += misses

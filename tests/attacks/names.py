@@ -43,7 +43,7 @@ KEYS = {
     *("rule", "uri", "root", "metadata_path", "run_dir", "manifest_path", "folder", "attempt", "digest", "prefix", "sha256", "codename"),
     *("username", "password", "url", "url_encrypted", "secret_encrypted", "credential_encrypted", "previous_secret_encrypted", "purpose"),
     *("auth_secret_encrypted", "app_label", "model", "record_hash", "notice_uid", "alert_uid", "time_zone", "log_layout", "session_key"),
-    *("task_key", "leased_by", "fingerprint", "payload", "log_store_secret_encrypted"),
+    *("task_key", "leased_by", "fingerprint", "payload", "log_store_secret_encrypted", "prometheus_secret_encrypted"),
 }
 """Columns that other rows or files are found by, that are Weir's own, or whose form is checked where they come in."""
 OF_OTHERS = {"fleet", "checkpoints", "pressure", "findings", "storage", "alerting", "delivery", "reports", "pipeline", "accounts"}

@@ -1,4 +1,4 @@
-"""A real Prometheus (Debian's package) that scrapes a lab cluster, on loopback and for as long as its ``with`` block."""
+"""A real Prometheus (Debian's package) on loopback, for as long as its ``with`` block: it scrapes, or holds samples of the past."""
 
 import json
 import secrets
@@ -6,38 +6,42 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from tests.lab.cluster import VARIABLE, Lab
-from tests.lab.rest import call_or_none
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor.ports import free_port
+from webapp.supervisor.ports import free_port, listens
 
 EXECUTABLE = shutil.which("prometheus")
 SCRAPED_EVERY_S = 2
 UP_WITHIN_S = 60
 
 
-class Prometheus:
-    """``selector`` picks this lab's series."""
+class Server:
+    """``jobs`` are scrape configurations; ``web`` is the content of a ``--web.config.file``: sign-in and TLS."""
 
-    selector = 'cluster="lab"'
-
-    def __init__(self, lab: Lab, folder: Path) -> None:
+    def __init__(self, folder: Path, jobs: Sequence[Mapping[str, Any]] = (), web: Mapping[str, Any] | None = None) -> None:
         self.port = free_port()
-        targets = [f"127.0.0.1:{port}" for port in lab.layout.metrics_ports.values()]
-        scraped = {"job_name": "flink", "static_configs": [{"targets": targets, "labels": {"cluster": "lab"}}]}
         every = f"{SCRAPED_EVERY_S}s"
         folder.mkdir(parents=True, exist_ok=True)
         # JSON is YAML.
-        (folder / "prometheus.yml").write_text(json.dumps({"global": {"scrape_interval": every}, "scrape_configs": [scraped]}))
+        (folder / "prometheus.yml").write_text(json.dumps({"global": {"scrape_interval": every}, "scrape_configs": list(jobs)}))
+        (folder / "web.yml").write_text(json.dumps(web or {}))
+        self._is_secure = "tls_server_config" in (web or {})
         self._folder = folder
         self._mark = secrets.token_hex(16)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self._is_secure else 'http'}://127.0.0.1:{self.port}"
+
+    def hold(self, openmetrics: str) -> None:
+        """Keep these samples, which may be of any time; before it is started. Debian's ``promtool`` makes blocks of them."""
+        (self._folder / "samples.txt").write_text(openmetrics)
+        made = [str(self._folder / "samples.txt"), str(self._folder / "data")]
+        subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", "-q", *made], check=True, stdout=subprocess.DEVNULL)
 
     def __enter__(self) -> Self:
         if EXECUTABLE is None:
@@ -51,16 +55,17 @@ class Prometheus:
         )
         command = [
             *(EXECUTABLE, f"--config.file={self._folder / 'prometheus.yml'}", f"--storage.tsdb.path={self._folder / 'data'}"),
-            *(f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=warn"),
+            *(f"--web.listen-address=127.0.0.1:{self.port}", f"--web.config.file={self._folder / 'web.yml'}", "--log.level=warn"),
+            "--storage.tsdb.retention.time=10y",
         ]
         with (self._folder / "prometheus.out").open("wb") as output:
             self._process = subprocess.Popen(
                 command, env={VARIABLE: self._mark}, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
         deadline = time.monotonic() + UP_WITHIN_S
-        while not call_or_none(f"{self.url}/api/v1/status/runtimeinfo"):
+        while not listens("127.0.0.1", self.port):
             assert time.monotonic() < deadline, f"Prometheus did not come up: see {self._folder}"
-            time.sleep(0.2)
+            time.sleep(0.1)
         return self
 
     def __exit__(self, *_failure: object) -> None:
@@ -69,3 +74,13 @@ class Prometheus:
         if self._guard.stdin:
             self._guard.stdin.close()
         self._guard.wait(20)
+
+
+class Prometheus(Server):
+    """Scrapes the processes of one lab; ``selector`` picks its series."""
+
+    selector = 'cluster="lab"'
+
+    def __init__(self, lab: Lab, folder: Path) -> None:
+        targets = [f"127.0.0.1:{port}" for port in lab.layout.metrics_ports.values()]
+        super().__init__(folder, [{"job_name": "flink", "static_configs": [{"targets": targets, "labels": {"cluster": "lab"}}]}])

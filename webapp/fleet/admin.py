@@ -4,6 +4,7 @@ from django.contrib import admin
 
 from webapp.config.readonly_admin import ReadOnlyAdmin
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.sign_ins import SECRETS
 
 
 @admin.register(Cluster)
@@ -11,7 +12,7 @@ class ClusterAdmin(ReadOnlyAdmin):
     list_display = ("name", "kind", "enabled", "shard", "last_success_at", "consecutive_failures", "blind_since", "flink_version")
     list_filter = ("kind", "enabled")
     search_fields = ("name",)
-    exclude = ("auth_secret_encrypted", "cursor")
+    exclude = (*SECRETS, "cursor")
 
 
 @admin.register(JobCurrent)

@@ -7,22 +7,27 @@ from django import forms
 from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
 from webapp.fleet.models.log_store import DEFAULT_BACKFILL_H
+from webapp.fleet.sign_ins import SIGN_INS, SignIn
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 
-_WIDE = {"size": 40}
+
+def _secret_field(label: str = "Password or token") -> forms.CharField:
+    return forms.CharField(
+        required=False,
+        strip=False,
+        max_length=4_000,
+        label=label,
+        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
+    )
 
 
 class ClusterForm(forms.ModelForm):
     """Checks of single fields and of their combination are the model's."""
 
-    secret = forms.CharField(
-        required=False,
-        strip=False,
-        max_length=4_000,
-        label="Password or token",
-        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
-    )
+    secret = _secret_field()
     forget_secret = forms.BooleanField(required=False, label="Remove the stored password or token")
+    prometheus_secret = _secret_field()
+    prometheus_forget_secret = forms.BooleanField(required=False, label="Remove the stored password or token")
     log_globs = forms.CharField(
         required=False,
         max_length=20_000,
@@ -31,13 +36,7 @@ class ClusterForm(forms.ModelForm):
         help_text="One path, glob or URI a line. Without any, the JobManager's own log is read over REST.",
     )
 
-    log_store_secret = forms.CharField(
-        required=False,
-        strip=False,
-        max_length=4_000,
-        label="Its password, token or API key",
-        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
-    )
+    log_store_secret = _secret_field("Its password, token or API key")
     hdfs_audit_globs = forms.CharField(
         required=False,
         max_length=20_000,
@@ -51,7 +50,8 @@ class ClusterForm(forms.ModelForm):
         fields = (
             "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "ca_file", "client_cert_file",
             "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "log_layout", "time_zone", "hdfs_audit_globs",
-            "prometheus_url", "prometheus_selector", "metrics_interval_s",
+            "prometheus_url", "prometheus_selector", "prometheus_auth_scheme", "prometheus_auth_user", "prometheus_ca_file",
+            "prometheus_tenant", "metrics_interval_s",
             "log_store_kind", "log_store_url", "log_store_query", "log_store_index", "log_store_tenant", "log_store_auth_scheme",
             "log_store_auth_user", "log_store_backfill_h",
         )  # fmt: skip
@@ -70,6 +70,10 @@ class ClusterForm(forms.ModelForm):
             "time_zone": "Time zone of the logs",
             "prometheus_url": "Prometheus address",
             "prometheus_selector": "Labels of its series",
+            "prometheus_auth_scheme": "Sign-in",
+            "prometheus_auth_user": "User",
+            "prometheus_ca_file": "CA file",
+            "prometheus_tenant": "Tenant",
             "metrics_interval_s": "Seconds between metric samples",
             "log_store_kind": "Kind of store",
             "log_store_url": "Address of the store",
@@ -84,17 +88,21 @@ class ClusterForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("auth_scheme", "log_store_kind", "log_store_auth_scheme", "log_store_backfill_h"):
+        for name in ("log_store_kind", "log_store_auth_scheme", "log_store_backfill_h"):
             self.fields[name].required = False
         self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]  # of a form field for integers
         self.fields["url"].widget.attrs["placeholder"] = "http://jobmanager:8081"
         for name in ("log_layout", "time_zone"):
             self.fields[name].required = False
+        for sign_in in SIGN_INS:
+            self.fields[sign_in.scheme].required = False
         if self.instance.pk:
             self.fields["name"].disabled = True
             for name in ("log_globs", "hdfs_audit_globs"):
                 self.initial[name] = "\n".join(getattr(self.instance, name))
-            self.fields["secret"].help_text = "One is stored; leave empty to keep it." if self.instance.has_secret else "None is stored."
+            for sign_in in SIGN_INS:
+                is_stored = bool(getattr(self.instance, sign_in.stored))
+                self.fields[sign_in.secret].help_text = "One is stored; leave empty to keep it." if is_stored else "None is stored."
             self.fields["log_store_secret"].help_text = (
                 "One is stored; leave empty to keep it." if self.instance.has_log_store_secret else ""
             )
@@ -123,12 +131,13 @@ class ClusterForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        needs_secret = cleaned.get("auth_scheme") in (AuthScheme.BASIC, AuthScheme.BEARER)
-        keeps_secret = self.instance.has_secret and not cleaned.get("forget_secret")
-        if needs_secret and not cleaned.get("secret") and not keeps_secret:
-            self.add_error("secret", "This sign-in needs a password or token.")
-        elif needs_secret and not cleaned.get("secret") and self._leads_elsewhere(cleaned):
-            self.add_error("secret", ENTER_AGAIN)
+        for sign_in in SIGN_INS:
+            needs_secret = cleaned.get(sign_in.scheme) in (AuthScheme.BASIC, AuthScheme.BEARER)
+            keeps_secret = bool(getattr(self.instance, sign_in.stored)) and not cleaned.get(sign_in.forget)
+            if needs_secret and not cleaned.get(sign_in.secret) and not keeps_secret:
+                self.add_error(sign_in.secret, "This sign-in needs a password or token.")
+            elif needs_secret and not cleaned.get(sign_in.secret) and self._leads_elsewhere(sign_in, cleaned):
+                self.add_error(sign_in.secret, ENTER_AGAIN)
         self._check_log_store_secret(cleaned)
         return cleaned
 
@@ -140,18 +149,19 @@ class ClusterForm(forms.ModelForm):
         elif leads_elsewhere((self.instance.log_store_url,), (cleaned.get("log_store_url") or "",)):
             self.add_error("log_store_secret", ENTER_AGAIN)
 
-    def _leads_elsewhere(self, cleaned: dict[str, Any]) -> bool:
+    def _leads_elsewhere(self, sign_in: SignIn, cleaned: dict[str, Any]) -> bool:
         """The stored secret was entered for the addresses that are stored; the instance still has them here."""
-        stored = (self.instance.url, self.instance.history_url)
-        return leads_elsewhere(stored, (cleaned.get("url") or "", cleaned.get("history_url") or ""))
+        stored = [getattr(self.instance, name) for name in sign_in.addresses]
+        return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
 
     def filled(self) -> Cluster:
-        """The cluster as entered, secret included, not saved."""
+        """The cluster as entered, secrets included, not saved."""
         cluster: Cluster = self.save(commit=False)
-        if self.cleaned_data["secret"]:
-            cluster.set_secret(self.cleaned_data["secret"])
-        elif self.cleaned_data["forget_secret"] or not cluster.auth_scheme:
-            cluster.set_secret("")
+        for sign_in in SIGN_INS:
+            if self.cleaned_data[sign_in.secret]:
+                sign_in.keep(cluster, self.cleaned_data[sign_in.secret])
+            elif self.cleaned_data[sign_in.forget] or not getattr(cluster, sign_in.scheme):
+                sign_in.keep(cluster, "")
         if self.cleaned_data["log_store_secret"]:
             cluster.set_log_store_secret(self.cleaned_data["log_store_secret"])
         elif not (cluster.log_store_kind and cluster.log_store_auth_scheme):

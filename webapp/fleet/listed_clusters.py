@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Count
 
+from ingest.discovery.naming import matchers
 from ingest.discovery.sources import DiscoverySource, FoundCluster, Listing, RefusedTarget
 from webapp.config import encryption
 from webapp.fleet.choices import ClusterKind
@@ -18,7 +19,9 @@ from webapp.work.texts import storable
 ROWS_AT_ONCE = 200
 FOLLOWED = (
     "url", "labels", "left_at", "shard", "auth_scheme", "auth_user", "auth_secret_encrypted", "ca_file", "client_cert_file",
-    "client_key_file", "verify_tls", "log_globs", "log_layout", "time_zone", "operator", "operator_state",
+    "client_key_file", "verify_tls", "log_globs", "log_layout", "time_zone", "operator", "operator_state", "prometheus_url",
+    "prometheus_selector", "prometheus_auth_scheme", "prometheus_auth_user", "prometheus_secret_encrypted", "prometheus_ca_file",
+    "prometheus_tenant",
 )  # fmt: skip
 REPORTED = frozenset({"operator", "operator_state"})
 """Fields that change by themselves, and are no change of what the source lists."""
@@ -98,8 +101,7 @@ def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> set[s
         wanted |= {"operator": storable(json.loads(json.dumps(report.plain()))), "operator_state": report.state}
     if source.auth:
         wanted |= {"auth_scheme": source.auth.scheme, "auth_user": source.auth.user}
-        if not row.auth_secret_encrypted or encryption.decrypt(row.auth_secret_encrypted) != source.auth.secret:
-            wanted["auth_secret_encrypted"] = encryption.encrypt(source.auth.secret)
+        wanted["auth_secret_encrypted"] = _encrypted(source.auth.secret, row.auth_secret_encrypted)
     elif row.url != found.url and row.auth_secret_encrypted:
         # It was entered for the address that was listed then.
         wanted["auth_secret_encrypted"] = ""
@@ -109,10 +111,21 @@ def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> set[s
     if logs := source.logs:
         globs = [glob.replace("{cluster}", found.name) for glob in logs.globs]
         wanted |= {"log_globs": globs, "log_layout": logs.layout, "time_zone": logs.time_zone}
+    if prometheus := source.prometheus:
+        auth = prometheus.auth
+        wanted |= {"prometheus_url": prometheus.url, "prometheus_selector": matchers(prometheus.selector, found)}
+        wanted |= {"prometheus_ca_file": prometheus.ca_file, "prometheus_tenant": prometheus.tenant}
+        wanted |= {"prometheus_auth_scheme": auth.scheme if auth else "", "prometheus_auth_user": auth.user if auth else ""}
+        wanted["prometheus_secret_encrypted"] = _encrypted(auth.secret, row.prometheus_secret_encrypted) if auth else ""
     news = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     for name, value in news.items():
         setattr(row, name, value)
     return set(news)
+
+
+def _encrypted(secret: str, before: str) -> str:
+    """What is stored already where it is the same secret: each encryption has another text."""
+    return before if before and encryption.decrypt(before) == secret else encryption.encrypt(secret)
 
 
 def _leave(source: str, stay: set[str], because: str, now: datetime) -> list[str]:

@@ -53,6 +53,6 @@ def is_index_pattern(text: str) -> None:
 
 
 def is_tenant(text: str) -> None:
-    """Accept what Loki takes as the name of a tenant, or of several with ``|`` between."""
+    """Accept what Loki and Mimir take as the name of a tenant, or of several with ``|`` between."""
     if not _TENANT.fullmatch(text):
         raise ValidationError("Give the name of a tenant: letters, digits and !-_.*'() alone.")

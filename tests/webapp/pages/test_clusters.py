@@ -149,6 +149,38 @@ def test_another_path_or_spelling_of_the_same_address_keeps_it(operator, same):
     assert Cluster.objects.get().source().auth.secret == "kept"
 
 
+def test_the_secret_of_its_prometheus_is_stored_encrypted_and_never_shown(operator):
+    there = {"prometheus_url": "http://127.0.0.1:9", "prometheus_auth_scheme": "basic", "prometheus_auth_user": "weir"}
+    operator.post(reverse("cluster-add"), {**ENTERED, **there, "prometheus_secret": "canary-token", "prometheus_tenant": "team-a"})
+    stored = Cluster.objects.get()
+    assert stored.source().auth is None
+    assert (stored.source().prometheus.auth.secret, stored.source().prometheus.tenant) == ("canary-token", "team-a")
+    for page in (reverse("clusters"), reverse("cluster-edit", args=("lab",)), reverse("api-clusters-list")):
+        body = operator.get(page).content.decode()
+        assert "canary-token" not in body and stored.prometheus_secret_encrypted not in body
+
+
+def test_the_secret_of_its_prometheus_does_not_go_with_a_changed_address(operator, stranger):
+    known = cluster("lab", at=timezone.now(), prometheus_url="http://127.0.0.1:9", prometheus_auth_scheme="bearer")
+    known.set_prometheus_secret("canary-token")
+    known.save()
+    url, asked = stranger
+    entered = {**ENTERED, "prometheus_url": url, "prometheus_auth_scheme": "bearer", "prometheus_secret": ""}
+    page = operator.post(reverse("cluster-edit", args=("lab",)), entered)
+    assert "enter it again" in str(page.context["form"].errors["prometheus_secret"])
+    assert not asked
+    kept = {**entered, "prometheus_url": "http://127.0.0.1:9/prometheus", "prometheus_tenant": "a|b"}
+    operator.post(reverse("cluster-edit", args=("lab",)), kept)
+    assert Cluster.objects.get().source().prometheus.auth.secret == "canary-token"
+    operator.post(reverse("cluster-edit", args=("lab",)), {**kept, "prometheus_auth_scheme": "", "prometheus_forget_secret": "on"})
+    assert not Cluster.objects.get().has_prometheus_secret
+
+
+def test_a_tenant_that_would_be_more_than_a_name_is_refused(operator):
+    entered = {**ENTERED, "prometheus_url": "http://127.0.0.1:9", "prometheus_tenant": "a\r\nX-Other: b"}
+    assert "prometheus_tenant" in operator.post(reverse("cluster-add"), entered).context["form"].errors
+
+
 def test_a_replaced_cluster_is_asked_with_what_was_given_now(jobmanager, stranger, monkeypatch):
     known = cluster("lab", at=timezone.now(), url=jobmanager, auth_scheme="bearer")
     known.set_secret("canary-token")

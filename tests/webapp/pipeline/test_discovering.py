@@ -204,6 +204,23 @@ def test_a_source_with_credentials_and_logs_gives_them_to_its_clusters(place):
     assert Cluster.objects.get().auth_secret_encrypted == before and "canary" not in before
 
 
+def test_a_source_with_a_prometheus_names_the_series_of_each_cluster(place):
+    (place.folder / "token").write_text("canary-token")
+    place.declare(
+        "    prometheus:\n      url: https://prometheus.example\n      tenant: flink\n      tls_config: {ca_file: /ca.pem}\n"
+        f"      authorization: {{credentials_file: {place.folder}/token}}\n"
+        '      selector: \'cluster="{cluster}",team="{team}"\'\n'
+    )
+    place.lists("orders", team='a"} or vector(1) #')
+    place.read()
+    prometheus = Cluster.objects.get().source().prometheus
+    assert prometheus.selector == 'cluster="orders",team="a\\"} or vector(1) #"'
+    assert (prometheus.auth.secret, prometheus.ca_file, prometheus.tenant) == ("canary-token", "/ca.pem", "flink")
+    before = Cluster.objects.get().prometheus_secret_encrypted
+    place.read()
+    assert Cluster.objects.get().prometheus_secret_encrypted == before and "canary" not in before
+
+
 def test_labels_narrow_lists_group_clusters_and_are_labels_of_alerts(place, operator):
     place.lists("orders", team="shop")
     place.lists("bills", "books", file="b", team="money")

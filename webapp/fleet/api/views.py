@@ -22,6 +22,7 @@ from webapp.fleet.api.serializers import (
 from webapp.fleet.filters import AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters, SourceFilters
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.querysets import HEAVY
+from webapp.fleet.sign_ins import SECRETS
 from webapp.fleet.unread_lines import unread_lines
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import SORT
@@ -41,7 +42,7 @@ class UnreadLinesView(APIView):
 
 @listed(ClusterSerializer, "Clusters")
 class ClusterViews(ListView):
-    queryset = Cluster.objects.defer("cursor", "auth_secret_encrypted", "log_store_secret_encrypted")
+    queryset = Cluster.objects.defer("cursor", *SECRETS)
     filterset_class = ClusterFilters
     lookup_field = "name"
     lookup_value_regex = "[^/]+"

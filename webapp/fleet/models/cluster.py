@@ -18,7 +18,7 @@ from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibil
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
 from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
-from webapp.fleet.validators import are_label_matchers, is_time_zone, is_web_url
+from webapp.fleet.validators import are_label_matchers, is_tenant, is_time_zone, is_web_url
 
 
 class Cluster(LogStoreFields):
@@ -52,6 +52,13 @@ class Cluster(LogStoreFields):
     )
     prometheus_selector = models.CharField(
         max_length=500, blank=True, validators=[are_label_matchers], help_text='of this cluster\'s series, such as namespace="flink"'
+    )
+    prometheus_auth_scheme = models.CharField(max_length=8, blank=True, choices=AuthScheme.choices, default=AuthScheme.NONE)
+    prometheus_auth_user = models.CharField(max_length=200, blank=True)
+    prometheus_secret_encrypted = models.TextField(blank=True, editable=False)
+    prometheus_ca_file = models.CharField(max_length=500, blank=True, help_text="PEM file of the authority of its certificate")
+    prometheus_tenant = models.CharField(
+        max_length=150, blank=True, validators=[is_tenant], help_text="of Mimir, Cortex or Thanos, where it holds series of several"
     )
     metrics_interval_s = models.PositiveIntegerField(default=30)
 
@@ -108,9 +115,11 @@ class Cluster(LogStoreFields):
         self.check_log_store()
         if self.auth_scheme == AuthScheme.BASIC and not self.auth_user:
             raise ValidationError({"auth_user": "Basic sign-in needs a user."})
+        if self.prometheus_auth_scheme == AuthScheme.BASIC and not self.prometheus_auth_user:
+            raise ValidationError({"prometheus_auth_user": "Basic sign-in needs a user."})
         if bool(self.client_cert_file) != bool(self.client_key_file):
             raise ValidationError({"client_cert_file": "A client certificate and its key belong together."})
-        for field in ("ca_file", "client_cert_file", "client_key_file"):
+        for field in ("ca_file", "client_cert_file", "client_key_file", "prometheus_ca_file"):
             path = getattr(self, field)
             if path and not _is_file(path):
                 raise ValidationError({field: f"There is no file {path} on this machine."})
@@ -149,6 +158,14 @@ class Cluster(LogStoreFields):
         """Keep a password or token, encrypted; "" removes it."""
         self.auth_secret_encrypted = encryption.encrypt(secret) if secret else ""
 
+    def set_prometheus_secret(self, secret: str) -> None:
+        """The same of its Prometheus."""
+        self.prometheus_secret_encrypted = encryption.encrypt(secret) if secret else ""
+
+    @property
+    def has_prometheus_secret(self) -> bool:
+        return bool(self.prometheus_secret_encrypted)
+
     @property
     def has_secret(self) -> bool:
         return bool(self.auth_secret_encrypted)
@@ -170,7 +187,7 @@ class Cluster(LogStoreFields):
             log_store=store,
             pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
             hdfs_audit=AuditLogSource(tuple(self.hdfs_audit_globs), self.time_zone),
-            prometheus=PrometheusSource(self.prometheus_url, self.prometheus_selector) if self.prometheus_url else None,
+            prometheus=self._prometheus(),
             metrics_interval_s=self.metrics_interval_s,
             operator_events=events_of(self.operator),
         )
@@ -180,6 +197,12 @@ class Cluster(LogStoreFields):
         """One line of the operator; "" where there is none."""
         said = self.operator.get("said") if isinstance(self.operator, dict) else ""
         return said if isinstance(said, str) else ""
+
+    def _prometheus(self) -> PrometheusSource | None:
+        if not self.prometheus_url:
+            return None
+        auth = auth_of(self.prometheus_auth_scheme, self.prometheus_auth_user, self.prometheus_secret_encrypted)
+        return PrometheusSource(self.prometheus_url, self.prometheus_selector, auth, self.prometheus_ca_file, self.prometheus_tenant)
 
     def visibility_at(self, now: datetime) -> Visibility:
         if self.kind == ClusterKind.RECORDING:

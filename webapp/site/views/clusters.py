@@ -16,6 +16,7 @@ from webapp.fleet.filters import ClusterFilters
 from webapp.fleet.forms import ClusterForm
 from webapp.fleet.models import Cluster
 from webapp.fleet.registration import register
+from webapp.fleet.sign_ins import SECRETS
 from webapp.lib.badges import Badge
 from webapp.lib.list_pages import Control, filter_form
 from webapp.site import removal
@@ -87,7 +88,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
         if "test" in request.POST:
             report = tried_connection(changed)
         else:
-            changed.save(update_fields=[*form.Meta.fields[1:], "auth_secret_encrypted", "log_store_secret_encrypted"])
+            changed.save(update_fields=[*form.Meta.fields[1:], *SECRETS])
             messages.success(request, f"{cluster.name} is saved; the next cycle uses it.")
             return redirect("clusters")
     return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": cluster})

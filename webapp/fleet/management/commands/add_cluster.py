@@ -18,14 +18,15 @@ from webapp.fleet.registration import register
 
 VARIABLE = "WEIR_CLUSTER_SECRET"
 STORE_VARIABLE = "WEIR_LOG_STORE_SECRET"
+PROMETHEUS_VARIABLE = "WEIR_PROMETHEUS_SECRET"
 
 
 class Command(PreparedCommand):
     help = (
         "Register a Flink cluster, after a connection test that says what it sees. Exit code 0, 1 where it does not answer (nothing is "
-        f"registered then), 2 where the input is invalid. A password or token is read from the variable {VARIABLE}, from "
-        "standard input, or asked for; that of its store of logs from the variable "
-        f"{STORE_VARIABLE}. None is ever an argument."
+        f"registered then), 2 where the input is invalid. A password or token is read from the variable {VARIABLE}, that of its Prometheus "
+        f"from {PROMETHEUS_VARIABLE}, or from standard input, or asked for; that of its store of logs from the variable {STORE_VARIABLE}. "
+        "None is ever an argument."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -55,6 +56,9 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--log-history", type=int, default=24, metavar="H", help="hours of history that are read at first (default: 24)"
         )
+        parser.add_argument("--prometheus-auth", default="", metavar="basic:USER|bearer", help="how to sign in there")
+        parser.add_argument("--prometheus-ca", default="", metavar="FILE", help="PEM file of the authority of its certificate")
+        parser.add_argument("--prometheus-tenant", default="", metavar="NAME", help="tenant of Mimir, Cortex or Thanos")
         parser.add_argument("--layout", default="flink", help="layout of the logs: flink, or a log4j pattern (default: flink)")
         parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone of the logs (default: UTC)")
         parser.add_argument("--ca", default="", metavar="FILE", help="PEM file of the authority to trust")
@@ -98,11 +102,12 @@ class Command(PreparedCommand):
         cluster.log_globs, cluster.log_layout, cluster.time_zone = options["logs"], options["layout"], options["time_zone"]
         self._log_store(cluster, options)
         cluster.hdfs_audit_globs = options["hdfs_audit"]
-        scheme, _, user = options["auth"].partition(":")
-        if scheme not in AuthScheme.values or bool(user) != (scheme == AuthScheme.BASIC):
-            raise CommandError("--auth must be basic:USER or bearer.", returncode=REFUSED)
-        cluster.auth_scheme, cluster.auth_user = scheme, user
-        cluster.set_secret(_secret(scheme) if scheme else "")
+        cluster.prometheus_ca_file, cluster.prometheus_tenant = options["prometheus_ca"], options["prometheus_tenant"]
+        cluster.auth_scheme, cluster.auth_user, secret = _sign_in("--auth", options["auth"], VARIABLE, "")
+        cluster.set_secret(secret)
+        there = _sign_in("--prometheus-auth", options["prometheus_auth"], PROMETHEUS_VARIABLE, " of Prometheus")
+        cluster.prometheus_auth_scheme, cluster.prometheus_auth_user, secret = there
+        cluster.set_prometheus_secret(secret)
         return cluster
 
     def _log_store(self, cluster: Cluster, options: dict[str, Any]) -> None:
@@ -136,14 +141,22 @@ class Command(PreparedCommand):
             self.stdout.write(f"{cluster.name} is registered.")
 
 
-def _secret(scheme: str) -> str:
+def _sign_in(option: str, text: str, variable: str, whose: str) -> tuple[str, str, str]:
+    """Scheme, user and secret."""
+    scheme, _, user = text.partition(":")
+    if scheme not in AuthScheme.values or bool(user) != (scheme == AuthScheme.BASIC):
+        raise CommandError(f"{option} must be basic:USER or bearer.", returncode=REFUSED)
+    return scheme, user, _secret(scheme, variable, whose) if scheme else ""
+
+
+def _secret(scheme: str, variable: str, whose: str) -> str:
     """From the variable, else from a terminal unseen, else one line of standard input."""
-    word = "Password" if scheme == AuthScheme.BASIC else "Token"
-    secret = os.environ.get(VARIABLE, "")
+    word = ("Password" if scheme == AuthScheme.BASIC else "Token") + whose
+    secret = os.environ.get(variable, "")
     if not secret:
         secret = getpass.getpass(f"{word}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     if not secret:
-        raise CommandError(f"Give the {word.lower()} in {VARIABLE}, on standard input or at the prompt.", returncode=REFUSED)
+        raise CommandError(f"Give the {word[0].lower()}{word[1:]} in {variable}, on standard input or at the prompt.", returncode=REFUSED)
     return secret
 
 

@@ -10,9 +10,10 @@ from webapp.config import encryption
 from webapp.config.preparation import PreparedCommand
 from webapp.delivery.models import Endpoint
 from webapp.fleet.models import Cluster
+from webapp.fleet.sign_ins import SECRETS
 
 KEPT: list[tuple[Any, list[str]]] = [
-    (Cluster, ["auth_secret_encrypted", "log_store_secret_encrypted"]),
+    (Cluster, [*SECRETS]),
     (Endpoint, ["url_encrypted", "credential_encrypted", "secret_encrypted", "previous_secret_encrypted"]),
 ]
 """Every encrypted field there is."""
