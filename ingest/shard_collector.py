@@ -34,6 +34,9 @@ from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.metadata.evidence import EvidenceBudget, read_evidence
 from ingest.prometheus.client import prometheus_client
 from ingest.prometheus.collector import read_metrics
+from ingest.prometheus.history import SOURCE as HISTORY
+from ingest.prometheus.history import HistoryBudget, Progress, progress_in
+from ingest.prometheus.history import read_history as read_metrics_history
 from ingest.pushed import metrics as pushed_metrics
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
@@ -86,6 +89,8 @@ class ClusterOutcome:
     sampling_reason: str = ""
     flame_graphs: tuple[FlameGraphAnswer, ...] = ()
     log_store: StoreRead | None = None
+    metrics_history: Progress | None = None
+    """How far a Prometheus was read back."""
 
 
 def collect_shard(
@@ -170,7 +175,8 @@ async def _read_endpoints(runs: Sequence[ClusterRun], at: Callable[[], datetime]
     gates = Gates()
     await asyncio.gather(*(_guarded(_read_rest, run, at, gates, cycle_s, limits) for run in runs if run.source.url))
     await asyncio.gather(*(_guarded(_read_history, run, at, gates) for run in runs if run.source.history_url))
-    await asyncio.gather(*(_guarded(_read_prometheus, run, at, gates) for run in runs))
+    scraped = [run for run in runs if run.source.prometheus]
+    await asyncio.gather(*(_guarded(_read_prometheus, run, at, gates, HistoryBudget().share(len(scraped))) for run in scraped))
     with_store = [run for run in runs if run.source.log_store]
     share_bytes = min(log_stores.MAX_BYTES, max(LEAST_LOG_BYTES, SHARD_STORE_BYTES // max(1, len(with_store))))
     await asyncio.gather(*(_guarded(_read_log_store, run, at, gates, share_bytes) for run in with_store))
@@ -217,15 +223,28 @@ async def _read_history(run: ClusterRun, at: Callable[[], datetime], gates: Gate
     run.take_source("history", found, at())
 
 
-async def _read_prometheus(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
+async def _read_prometheus(run: ClusterRun, at: Callable[[], datetime], gates: Gates, budget: HistoryBudget) -> None:
     if (prometheus := run.source.prometheus) is None:
         return
     async with prometheus_client(run.source, prometheus, gates.of(prometheus.url)) as client:
         try:
             found = await read_metrics(client, run.source, run.part("prometheus"), at)
+            is_new = not run.part("prometheus")
+            run.take_source("prometheus", found, at())
+            await _read_metrics_history(run, client, found, is_new, budget, at)
         finally:
             run.requests += client.requests
-    run.take_source("prometheus", found, at())
+
+
+async def _read_metrics_history(
+    run: ClusterRun, client: RestClient, present: SourceRead, is_new: bool, budget: HistoryBudget, at: Callable[[], datetime]
+) -> None:
+    """Only where it was begun when the Prometheus was new here: what was read as the present is not read again as history."""
+    if not present.reachable or not (is_new or progress_in(run.part(HISTORY))):
+        return
+    found = await read_metrics_history(client, run.source, run.part(HISTORY), present, budget)
+    run.cursor[HISTORY] = found.cursor
+    run.take(found.observed, found.skips, at(), HISTORY)
 
 
 async def _read_log_store(run: ClusterRun, at: Callable[[], datetime], gates: Gates, share_bytes: int) -> None:
@@ -380,4 +399,5 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
         sampling_reason=rest.sampling_reason if rest else "",
         flame_graphs=run.flame_graphs,
         log_store=run.log_store,
+        metrics_history=progress_in(run.part(HISTORY)),
     )

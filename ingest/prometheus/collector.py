@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from ingest.errors import IngestError
@@ -26,6 +26,22 @@ MAX_STEPS = 40
 MAX_JOBS = 5_000
 FORGOTTEN_AFTER_S = 3600
 """Where nothing was asked for longer (Weir was stopped), what lies between is not read."""
+
+
+class SeriesClient(Protocol):
+    """What is needed of a client."""
+
+    async def get(self, path: str) -> Any: ...
+
+
+async def asked_series(
+    client: SeriesClient, scope: str, names: Mapping[str, Any], span: tuple[int, int, int], job_id: str = ""
+) -> list[Series]:
+    """Series of these names within ``span``: first and last instant and the step between, in epoch seconds."""
+    start_s, end_s, step_s = span
+    query = selector(names, scope, job_id)
+    asked = urlencode({"query": query, "start": start_s, "end": end_s, "step": step_s})
+    return list(series(await client.get(f"/api/v1/query_range?{asked}")))
 
 
 async def read_metrics(client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> SourceRead:
@@ -102,6 +118,4 @@ class _Reading:
 
     async def _series(self, names: Mapping[str, Any], job_id: str = "") -> list[Series]:
         span = self._span
-        query = selector(names, self._source.selector, job_id)
-        asked = urlencode({"query": query, "start": span.start_s, "end": span.end_s, "step": span.step_s})
-        return list(series(await self._client.get(f"/api/v1/query_range?{asked}")))
+        return await asked_series(self._client, self._source.selector, names, (span.start_s, span.end_s, span.step_s), job_id)

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import cached_property
 
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.lake.derived import CYCLE_TABLES, NO_JOBS, with_same_rows
@@ -163,10 +163,16 @@ class Recompute:
 
     @cached_property
     def samples(self) -> DataFrame:
-        """New ones, and all of the windows that they fall into."""
+        """New ones, and all of the windows that they fall into; samples of history are alone in theirs."""
         after_seq = self.from_seq["vertex_metrics"]
-        rows = self._new("vertex_metrics") if self.is_first else self._of_touched_windows()
-        return rows.where("ts is not null").select(*group_windows.SAMPLE, (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW))
+        is_history, new = F.col("source").eqNullSafe(group_windows.HISTORY), self._new("vertex_metrics")
+        flags = (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW), is_history.alias(group_windows.IS_HISTORY)
+        columns: list[Column | str] = [*group_windows.SAMPLE, *flags]
+        if self.is_first:
+            rows = new.select(*columns)
+        else:
+            rows = self._of_touched_windows().where(~is_history).select(*columns).unionByName(new.where(is_history).select(*columns))
+        return rows.where("ts is not null")
 
     def _of_touched_windows(self) -> DataFrame:
         reported = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
@@ -174,7 +180,7 @@ class Recompute:
             return self.lake.rows_in("vertex_metrics", reported)
         # Far apart: of these times only what the jobs with news need is sent around.
         window, start = [*JOB, "vertex_id", "window_start"], floor_to("ts", WINDOW_S).alias("window_start")
-        new = self._new("vertex_metrics")
+        new = self._new("vertex_metrics").where(~F.col("source").eqNullSafe(group_windows.HISTORY))
         touched = new.select(*JOB, "vertex_id", start).distinct()
         rows = self.lake.rows_in("vertex_metrics", spans(new, "ts", WINDOW_S)).withColumn("window_start", start)
         return rows.join(touched, on=window, how="left_semi")

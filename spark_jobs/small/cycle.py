@@ -182,18 +182,23 @@ class SmallCycle:
     # Metric samples.
 
     def _samples(self, new: pa.Table) -> pa.Table:
-        """New ones, and all of the windows that they fall into."""
+        """New ones, and all of the windows that they fall into; samples of history are alone in theirs."""
         rows = new
+        is_history = pc.equal(pc.fill_null(new["source"], ""), group_windows.HISTORY)
         if any(self.from_seq.values()):
+            history, new = new.filter(is_history), new.filter(pc.invert(is_history))
             times = [(file.first_time, file.last_time) for file in self.lake.new_files("vertex_metrics", self.from_seq)]
             touched = windows_between(times, WINDOW)
             if touched is None:
                 starts = pc.unique(pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")).to_pylist()
                 touched = merged((start, start + WINDOW) for start in starts)
-            rows = self.lake.rows_in("vertex_metrics", touched)
+            rows = self.lake.rows_in("vertex_metrics", touched) if new.num_rows else new
+            rows = pa.concat_tables([rows.filter(pc.not_equal(pc.fill_null(rows["source"], ""), group_windows.HISTORY)), history])
         dated = rows.filter(pc.is_valid(rows["ts"]))
         is_new = pc.greater(dated["commit_seq"], self.from_seq["vertex_metrics"])
-        return dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, is_new)
+        of_history = pc.equal(pc.fill_null(dated["source"], ""), group_windows.HISTORY)
+        samples = dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, is_new)
+        return samples.append_column(group_windows.IS_HISTORY, of_history)
 
     # What parsed _metadata tell.
 

@@ -16,7 +16,7 @@ from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.comparisons import comparisons
 from spark_jobs.fold.job import JobResult, fold
 from spark_jobs.fold.job_update import JobUpdate
-from spark_jobs.fold.rows import LINE, newest_places, served_rows
+from spark_jobs.fold.rows import LINE, Row, newest_places, served_rows
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.wanted_snapshots import wanted_keys
@@ -117,7 +117,10 @@ def jobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
 def _folded(group: Group, settings: Settings, compares: bool, older_snapshots: bool) -> dict[str, Any]:
     """What comes out of one job, beside the rows that are passed on as they came."""
     same = _unchanged(group)
-    has_news = any(part not in ("state", "skips") for part in group.parts)
+    # Windows of history alone make no job of what nobody else knows.
+    has_news = any(part not in ("state", "skips", "windows") for part in group.parts) or (
+        "windows" in group.parts and bool("state" in group.parts or _judged_windows(group))
+    )
     if group.key[1] is None or not (has_news or compares):
         return same
     try:
@@ -175,8 +178,13 @@ def fold_group(group: Group, settings: Settings, older_snapshots: bool = False) 
     return fold(_news(group, older_snapshots), unpacked(_unchanged(group)["state"]), settings)
 
 
+def _judged_windows(group: Group) -> list[Row]:
+    """Without those of history: what rules compare with was not seen then, and what ended long ago is no news."""
+    return [row for row in group.rows("windows") if not row[group_windows.IS_HISTORY]]
+
+
 def _news(group: Group, older_snapshots: bool) -> JobUpdate:
-    windows, found = group.rows("windows"), group.rows("found")
+    windows, found = _judged_windows(group), group.rows("found")
     news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     return JobUpdate(
         group.key[0],

@@ -16,11 +16,14 @@ from spark_jobs.transforms.pressure_arrays import windows
 from spark_jobs.transforms.sample_cells import begins
 
 PART = "samples"
-IS_NEW = "is_new"
+IS_NEW, IS_HISTORY = "is_new", "is_history"
+HISTORY = "prometheus_history"
+"""Source of samples of the time before a Prometheus was added: their windows are served, and read by no rule."""
 SAMPLE = OF_WINDOW
-"""Columns of ``vertex_metrics`` that are read of a sample. A row also says whether it ``is_new``, or only of a touched window."""
+"""Columns of ``vertex_metrics`` that are read of a sample. Beside them a row says whether it ``is_new``, or only of a touched window,
+and whether it ``is_history``."""
 WINDOW = ("vertex_id", "window_start", "newest_ts", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share",
-          "busy_share", "as_of", "readings", "counters")  # fmt: skip
+          "busy_share", "as_of", "readings", "counters", IS_HISTORY)  # fmt: skip
 """Fields of a window that the fold reads; those of its serving table are passed on as they are."""
 PLACEMENT = ("vertex_id", "ts", "host", "attempt")
 
@@ -61,11 +64,13 @@ def _windows(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
     first = np.flatnonzero(begins(samples))
     is_touched = np.logical_or.reduceat(samples[IS_NEW].to_numpy(zero_copy_only=False), first)
     touched = windows(samples.select(list(OF_WINDOW))).drop_columns(["cluster"]).filter(pa.array(is_touched))
+    of_history = np.logical_and.reduceat(samples[IS_HISTORY].to_numpy(zero_copy_only=False), first)[is_touched]
+    touched = touched.append_column(IS_HISTORY, pa.array(of_history))
     return touched.to_struct_array(), samples["owner"].take(pa.array(first[is_touched]))
 
 
 def _placements(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
-    new = samples.filter(samples[IS_NEW])
+    new = samples.filter(pc.and_(samples[IS_NEW], pc.invert(samples[IS_HISTORY])))
     return new.select(list(PLACEMENT)).to_struct_array(), new["owner"]
 
 

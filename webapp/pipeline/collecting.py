@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
+from ingest.prometheus.history import instant
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from webapp.findings.late_sources import want_flame_graphs
@@ -28,6 +29,7 @@ OUTCOME_FIELDS = (
     "cursor", "last_collected_at", "last_success_at", "last_error", "last_requests", "last_skips",
     "jobs_seen", "consecutive_failures", "blind_since", "flink_version", "sampled_every_s", "sampling_reason",
     "log_store_read_from", "log_store_read_to", "log_store_error",
+    "history_read_to", "history_begun_at", "history_wanted_from",
 )  # fmt: skip
 
 
@@ -78,6 +80,9 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     if read := outcome.log_store:
         cluster.log_store_read_from, cluster.log_store_read_to = read.read_from, read.read_to
         cluster.log_store_error = storable(read.error)
+    if history := outcome.metrics_history:
+        cluster.history_read_to, cluster.history_wanted_from = instant(history.before_s), instant(history.oldest_s)
+        cluster.history_begun_at = instant(history.begun_s)
     if outcome.reachable:
         cluster.last_success_at, cluster.consecutive_failures, cluster.blind_since = at, 0, None
         cluster.flink_version = storable(outcome.flink_version) or cluster.flink_version

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from spark_jobs.fold.state import unpacked
 from spark_jobs.transforms import folding
 from spark_jobs.transforms.fold_batches import jobs_of
-from spark_jobs.transforms.group_windows import IS_NEW, SAMPLE
+from spark_jobs.transforms.group_windows import IS_HISTORY, IS_NEW, SAMPLE
 from spark_jobs.transforms.grouped_batches import Group
 from spark_jobs.transforms.job_exceptions import job_exceptions
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
@@ -137,7 +137,7 @@ def test_a_state_comes_back_as_it_went(spark: SparkSession, outcome: tuple) -> N
 def test_windows_have_the_name_of_their_vertex_in_the_newest_plan(spark: SparkSession) -> None:
     samples = [{"vertex_id": VERTEX, "ts": noon(1), "observed_at": noon(1), "busy_ms_per_s": [900.0, 0.0]}]
     plans = [{"observed_at": noon(at), "vertices": [{"vertex_id": VERTEX, "name": name}]} for at, name in ((1, "old"), (9, "new"))]
-    told = lake_rows(spark, "vertex_metrics", samples).select(*SAMPLE, F.lit(True).alias(IS_NEW))
+    told = lake_rows(spark, "vertex_metrics", samples).select(*SAMPLE, F.lit(True).alias(IS_NEW), F.lit(False).alias(IS_HISTORY))
     (row,) = table("pressure_window", samples=told, answers=lake_rows(spark, "jobs", [*plans, {"observed_at": noon(20)}]))
     assert (row["vertex_name"], row["busy_ms_per_s_max"], row["window_start"], row["as_of"]) == ("new", 900.0, noon(0), noon(1))
 
