@@ -5,7 +5,7 @@ from ingest.flink_rest.gate import Gate
 from ingest.sources import ClusterSource, PrometheusSource, Tls
 
 TENANT_HEADERS = ("X-Scope-OrgID", "THANOS-TENANT")
-"""Of Mimir and Cortex, and Thanos' default; each passes over the other's."""
+"""Of Mimir and Cortex, and Thanos' default; each ignores the other's."""
 
 
 def prometheus_client(
