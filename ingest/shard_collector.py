@@ -34,9 +34,9 @@ from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.metadata.evidence import EvidenceBudget, read_evidence
 from ingest.prometheus.client import prometheus_client
 from ingest.prometheus.collector import read_metrics
-from ingest.prometheus.history import SOURCE as HISTORY
 from ingest.prometheus.history import HistoryBudget, Progress, progress_in
 from ingest.prometheus.history import read_history as read_metrics_history
+from ingest.prometheus.names import HISTORY
 from ingest.pushed import metrics as pushed_metrics
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead

@@ -13,12 +13,11 @@ from ingest.errors import IngestError
 from ingest.flink_rest.faults import Unanswered
 from ingest.prometheus import rows
 from ingest.prometheus.collector import MAX_STEPS, SeriesClient, asked_series
-from ingest.prometheus.names import TASK_NAMES
+from ingest.prometheus.names import HISTORY, TASK_NAMES
 from ingest.records import Observed, Record, Skip, VertexMetrics
 from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, PrometheusSource
 
-SOURCE = "prometheus_history"
 STEP_S = 300
 """As long as Prometheus takes a sample for the present one: at longer steps some would be seen by none."""
 CHUNK_S = MAX_STEPS * STEP_S
@@ -119,7 +118,7 @@ async def read_history(
 
 
 def _observed(cluster: str, found: list[tuple[datetime, VertexMetrics]]) -> tuple[Observed, ...]:
-    return tuple(Observed(cluster, at, SOURCE, records) for at, records in _by_instant(found))
+    return tuple(Observed(cluster, at, HISTORY, records) for at, records in _by_instant(found))
 
 
 def _by_instant(found: list[tuple[datetime, VertexMetrics]]) -> Iterator[tuple[datetime, tuple[Record, ...]]]:

@@ -11,6 +11,9 @@ from dataclasses import fields
 from ingest.flink_rest.metric_names import SUBTASK_METRICS, TASKMANAGER_METRICS, Names
 from ingest.records import TaskManager
 
+HISTORY = "prometheus_history"
+"""The ``source`` of rows that were read back: charts show them, no rule judges by them."""
+
 TASK, JOB, TASKMANAGER = "flink_taskmanager_job_task_", "flink_jobmanager_job_", "flink_taskmanager_"
 
 COUNTERS: Names = {"records_in": ("numRecordsIn",), "records_out": ("numRecordsOut",)}

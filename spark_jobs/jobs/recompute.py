@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from ingest.lake.derived import CYCLE_TABLES, NO_JOBS, with_same_rows
 from ingest.lake.tables import TABLES
+from ingest.prometheus.names import HISTORY
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
 from spark_jobs.fold.rule_evaluation import Scoped, Settings
@@ -165,7 +166,7 @@ class Recompute:
     def samples(self) -> DataFrame:
         """New ones, and all of the windows that they fall into; samples of history are alone in theirs."""
         after_seq = self.from_seq["vertex_metrics"]
-        is_history, new = F.col("source").eqNullSafe(group_windows.HISTORY), self._new("vertex_metrics")
+        is_history, new = F.col("source").eqNullSafe(HISTORY), self._new("vertex_metrics")
         flags = (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW), is_history.alias(group_windows.IS_HISTORY)
         columns: list[Column | str] = [*group_windows.SAMPLE, *flags]
         if self.is_first:
@@ -180,7 +181,7 @@ class Recompute:
             return self.lake.rows_in("vertex_metrics", reported)
         # Far apart: of these times only what the jobs with news need is sent around.
         window, start = [*JOB, "vertex_id", "window_start"], floor_to("ts", WINDOW_S).alias("window_start")
-        new = self._new("vertex_metrics").where(~F.col("source").eqNullSafe(group_windows.HISTORY))
+        new = self._new("vertex_metrics").where(~F.col("source").eqNullSafe(HISTORY))
         touched = new.select(*JOB, "vertex_id", start).distinct()
         rows = self.lake.rows_in("vertex_metrics", spans(new, "ts", WINDOW_S)).withColumn("window_start", start)
         return rows.join(touched, on=window, how="left_semi")

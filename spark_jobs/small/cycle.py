@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from ingest.lake.derived import CYCLE_TABLES, with_same_rows
 from ingest.lake.reader import LakeReader
+from ingest.prometheus.names import HISTORY
 from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
@@ -184,7 +185,7 @@ class SmallCycle:
     def _samples(self, new: pa.Table) -> pa.Table:
         """New ones, and all of the windows that they fall into; samples of history are alone in theirs."""
         rows = new
-        is_history = pc.equal(pc.fill_null(new["source"], ""), group_windows.HISTORY)
+        is_history = pc.equal(pc.fill_null(new["source"], ""), HISTORY)
         if any(self.from_seq.values()):
             history, new = new.filter(is_history), new.filter(pc.invert(is_history))
             times = [(file.first_time, file.last_time) for file in self.lake.new_files("vertex_metrics", self.from_seq)]
@@ -193,10 +194,10 @@ class SmallCycle:
                 starts = pc.unique(pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")).to_pylist()
                 touched = merged((start, start + WINDOW) for start in starts)
             rows = self.lake.rows_in("vertex_metrics", touched) if new.num_rows else new
-            rows = pa.concat_tables([rows.filter(pc.not_equal(pc.fill_null(rows["source"], ""), group_windows.HISTORY)), history])
+            rows = pa.concat_tables([rows.filter(pc.not_equal(pc.fill_null(rows["source"], ""), HISTORY)), history])
         dated = rows.filter(pc.is_valid(rows["ts"]))
         is_new = pc.greater(dated["commit_seq"], self.from_seq["vertex_metrics"])
-        of_history = pc.equal(pc.fill_null(dated["source"], ""), group_windows.HISTORY)
+        of_history = pc.equal(pc.fill_null(dated["source"], ""), HISTORY)
         samples = dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, is_new)
         return samples.append_column(group_windows.IS_HISTORY, of_history)
 

@@ -17,8 +17,7 @@ from spark_jobs.transforms.sample_cells import begins
 
 PART = "samples"
 IS_NEW, IS_HISTORY = "is_new", "is_history"
-HISTORY = "prometheus_history"
-"""Source of samples of the time before a Prometheus was added: their windows are served, and read by no rule."""
+"""Of samples of the time before a Prometheus was added: their windows are served, and read by no rule."""
 SAMPLE = OF_WINDOW
 """Columns of ``vertex_metrics`` that are read of a sample. Beside them a row says whether it ``is_new``, or only of a touched window,
 and whether it ``is_history``."""

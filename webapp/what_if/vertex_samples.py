@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from ingest.prometheus.names import HISTORY
 from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.fold.record_counters import Earlier, answers, rates
@@ -24,7 +25,7 @@ _MEASURES = (
     "idle_ms_per_s", "backpressured_ratio", "records_in_per_s", "records_out_per_s",
 )  # fmt: skip
 _NEWEST = ("watermark_ms", "host", "taskmanager_id")
-_COLUMNS = ("vertex_id", "ts", "parallelism", "task_state", *_MEASURES, *_NEWEST, "counted_at", *COUNTED)
+_COLUMNS = ("vertex_id", "ts", "parallelism", "task_state", *_MEASURES, *_NEWEST, "counted_at", *COUNTED, "source")
 _SAME_NAME = ("in_pool_usage", "out_pool_usage", "exclusive_usage", "floating_usage", "records_in_per_s", "records_out_per_s")
 
 Windows = dict[int, tuple[VertexWindow, ...]]
@@ -38,7 +39,8 @@ def read_vertex_windows(cluster: str, job_id: str, parallelism: int | None, star
     # Which samples there are is cheap to ask; how far back they fit is known before their arrays are read.
     _instants, start = read_newest("vertex_metrics", where, start, end, ("ts",), limit, least=timedelta(minutes=2))
     samples = lake().read("vertex_metrics", where=where, from_time=start, to_time=end, columns=_COLUMNS, limit=limit)
-    return vertex_windows(samples.to_pylist()), start
+    # No rule judged what was read back from Prometheus, so there is nothing to compare it with.
+    return vertex_windows(sample for sample in samples.to_pylist() if sample["source"] != HISTORY), start
 
 
 def vertex_windows(samples: Iterable[Mapping[str, Any]]) -> Windows:

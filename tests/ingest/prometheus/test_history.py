@@ -14,7 +14,8 @@ import pytest
 
 from ingest.lake.store import Lake
 from ingest.prometheus import history
-from ingest.prometheus.history import SOURCE, HistoryBudget
+from ingest.prometheus.history import HistoryBudget
+from ingest.prometheus.names import HISTORY
 from ingest.records import Job, Observed, Vertex, VertexMetrics
 from ingest.shard_collector import collect_shard
 from ingest.sources import ClusterSource, PrometheusSource
@@ -66,7 +67,7 @@ class Weir:
         return self
 
     def samples(self):
-        return [row for row in rows(self.lake, "vertex_metrics") if row["source"] == SOURCE]
+        return [row for row in rows(self.lake, "vertex_metrics") if row["source"] == HISTORY]
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +96,14 @@ def held(server, begun_s, days):
 
 
 def test_every_sample_that_it_holds_at_a_step_is_read(server, joined):
-    expected = held(server, joined.cursor[SOURCE]["begun_s"], 2)
+    expected = held(server, joined.cursor[HISTORY]["begun_s"], 2)
     assert busy(joined.samples()) == expected
     assert len({at for *_, at in expected}) >= len(SHIFTS_S) - 2
 
 
 def test_no_more_of_it_is_read_than_is_wanted(server, tmp_path):
     short = Weir(server, tmp_path, days=1).until_done()
-    assert busy(short.samples()) == held(server, short.cursor[SOURCE]["begun_s"], 1)
+    assert busy(short.samples()) == held(server, short.cursor[HISTORY]["begun_s"], 1)
     assert Weir(server, tmp_path / "none", days=0).cycle().metrics_history is None
 
 
@@ -143,7 +144,7 @@ def test_charts_have_it_and_nothing_is_judged_by_it(joined, tmp_path):
     """Also where it comes after what is newer was judged."""
     instance = SmallInstance(None, tmp_path)
     present, past = (
-        [row for row in rows(joined.lake, "vertex_metrics") if (row["source"] == SOURCE) is wanted] for wanted in (False, True)
+        [row for row in rows(joined.lake, "vertex_metrics") if (row["source"] == HISTORY) is wanted] for wanted in (False, True)
     )
     instance.lake.append([*again(present), *jobs_again(joined.lake)])
     instance.cycle()
