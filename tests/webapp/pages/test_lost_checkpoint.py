@@ -35,7 +35,7 @@ def test_a_lost_checkpoint_names_those_that_never_acknowledged(viewer, of):
     assert (shown.context["cause"].lacking, shown.context["cause"].who) == (3, "3 of 8 subtasks: enrich (3) on tm-2")
     assert "Not acknowledged" in shown.content.decode()
     assert "quick-source/0" not in shown.content.decode().split("<h3")[0]
-    (bar,), _ = bars(CheckpointFact.objects.all(), of.cluster, of.job_id)
+    (bar,), _ = bars(CheckpointFact.objects.all(), of.cluster)
     assert bar.slowest is None
 
 
