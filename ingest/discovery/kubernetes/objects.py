@@ -140,7 +140,8 @@ def event(found: dict[str, Any]) -> dict[str, Any] | None:
     """An event of a resource of the operator. ``count`` of equal ones are one event, whose last time moves."""
     kept, of = _named(found), _part(found, "involvedObject")
     at_ms = instant_ms(found.get("lastTimestamp") or found.get("eventTime") or found.get("firstTimestamp"))
-    if kept is None or at_ms is None or not _text(of.get("apiVersion")).startswith("flink.apache.org/"):
+    group = _text(of.get("apiVersion"))
+    if kept is None or at_ms is None or not group.startswith("flink.apache.org/"):
         return None
     return {
         "namespace": _text(of.get("namespace")) or kept["namespace"],

@@ -119,18 +119,16 @@ def test_flinks_own_loader_reads_what_was_rewritten(version: str, tmp_path: Path
     assert len(after) >= len(names)
     expected = Counter(
         {
-            (name, *who, class_, path if class_ in KEPT_NAMES or path == MADE_UP else elsewhere(path), size): count
+            (name, *who, class_, path if class_ in KEPT_NAMES else elsewhere(path), size): count
             for (name, *who, class_, path, size), count in before.items()
         }
     )
     assert after == expected
     if version == "1.20.5":
-        assert {key[3] for key in after} == {"ByteStreamStateHandle", "FileStateHandle", "RelativeFileStateHandle", "Path"}
+        assert {key[3] for key in after} == {*KEPT_NAMES, "FileStateHandle", "SegmentFileStateHandle"}
 
 
-KEPT_NAMES = {"ByteStreamStateHandle", "RelativeFileStateHandle"}
-MADE_UP = "empty"
-"""The path that the loader gives to segments without bytes."""
+KEPT_NAMES = {"ByteStreamStateHandle", "RelativeFileStateHandle", "EmptySegmentFileStateHandle"}
 
 
 def loaded(jars: Path, classes: Path, folder: Path, names: list[str]) -> Counter[tuple[str, ...]]:
