@@ -21,6 +21,7 @@ from webapp.findings.models import ThresholdOverride
 from webapp.flame_graphs.choices import FlameGraphState
 from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.growth.quotas import set_quota
 from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
@@ -60,6 +61,7 @@ def inhabit(folder: Path) -> JobCurrent:
     lake().append([Observed(of.cluster, now, "rest", (_taskmanager(of.job_id, now),))])
     PushToken.objects.issue(some_cluster(), "fluent-bit")
     token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)
+    set_quota("cluster", of.cluster, "1 TB", "olga", now)
     Heartbeat.objects.update_or_create(name="beat", defaults={"at": now})
     PipelineAlarm.objects.create(code="lake.full", subject="lake", detail="no space", since=now)
     assert Alert.objects.exists()

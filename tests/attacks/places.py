@@ -23,6 +23,7 @@ from webapp.cleanup.models import CleanupPlan
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.fleet.models import Cluster
+from webapp.growth.models import StorageQuota
 from webapp.push.models import PushToken
 from webapp.reports.models import IncidentReport
 from webapp.storage.models import StorageRoot
@@ -51,6 +52,7 @@ OWNER: dict[str, type[Model]] = {
     "reports": IncidentReport,
     "clusters": Cluster,
     "pushed-logs": PushToken,
+    "quotas": StorageQuota,
 }
 """What stands before a parameter ``pk``, ``uid`` or ``name`` → whose it is."""
 

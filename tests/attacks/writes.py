@@ -76,6 +76,8 @@ FORMS: dict[str, Write] = {
         lambda: {"matchers": TEXT_MATCHERS, "reason": "upgrade", "starts_at": "now+1h", "ends_at": "now+2h", "weekday": ""}
     ),
     "maintenance-end": operators(),
+    "growth-quota": operators(lambda: {"subject": "cluster:prod-eu", "size": "1 TB"}),
+    "growth-quota-remove": operators(),
     "alert-setting": operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}),
     "alert-setting-remove": operators(),
     "threshold-save": operators(lambda: {"scope": "all", "cluster": "c", "job_id": "j", "rule": "pressure.root", KEY: "0.6"}),

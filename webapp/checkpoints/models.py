@@ -101,7 +101,11 @@ class CheckpointRollup(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "period", "period_start"], name="checkpoint_rollup_key")]
-        indexes = [models.Index(fields=["period", "period_start"], name="rollup_age")]
+        indexes = [
+            models.Index(fields=["period", "period_start"], name="rollup_age"),
+            # Days are few among hours, and read of whole clusters.
+            models.Index(fields=["cluster", "period_start"], name="rollup_days", condition=models.Q(period="day")),
+        ]
 
     def __str__(self) -> str:
         return f"{self.period} of {self.job_id} from {self.period_start:%Y-%m-%d %H:%M}"

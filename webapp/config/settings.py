@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "webapp.checkpoints",
     "webapp.storage",
     "webapp.cleanup",
+    "webapp.growth",
     "webapp.exactly_once",
     "webapp.replication",
     "webapp.recovery",

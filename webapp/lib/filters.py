@@ -14,6 +14,9 @@ register = template.Library()
 _PLAIN: dict[str, Callable[..., str]] = {
     "bytes": quantities.bytes_text,
     "bytes_rate": quantities.bytes_rate_text,
+    "bytes_per_day": quantities.bytes_per_day_text,
+    "duration_per_day": quantities.duration_per_day_text,
+    "change_from": quantities.change_text,
     "duration": quantities.duration_text,
     "percent": quantities.percent_text,
     "exact_percent": quantities.exact_percent_text,

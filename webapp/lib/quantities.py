@@ -44,6 +44,24 @@ def bytes_rate_text(bytes_per_h: float | None) -> str:
     return f"{sign}{bytes_text(abs(bytes_per_h or 0))}/h"
 
 
+def bytes_per_day_text(bytes_per_day: float | None) -> str:
+    """3_500_000 → '+3.5 MB/day'."""
+    return bytes_rate_text(bytes_per_day).replace("/h", "/day")
+
+
+def duration_per_day_text(ms_per_day: float | None) -> str:
+    """1_500 → '+1.5 s/day'."""
+    return UNKNOWN if _is_unknown(ms_per_day) else f"{'−' if (ms_per_day or 0) < 0 else '+'}{duration_text(abs(ms_per_day or 0))}/day"
+
+
+def change_text(now: float | None, before: float | None) -> str:
+    """Against what it was before: 120, 100 → '+20 %'."""
+    if _is_unknown(now) or _is_unknown(before) or not before:
+        return UNKNOWN
+    ratio = (now or 0) / before - 1
+    return f"{'−' if round(ratio * 100) < 0 else '+'}{abs(ratio) * 100:,.0f} %"
+
+
 def duration_text(duration_ms: float | None) -> str:
     """Two units at most: 850 → '850 ms', 4_000 → '4.0 s', 125_000 → '2 min 5 s', 273_600_000 → '3 d 4 h'."""
     if _is_unknown(duration_ms):

@@ -19,6 +19,7 @@ from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.growth.models import ClusterDay, StoredDay
 from webapp.pressure.models import PressureWindow
 from webapp.starts.models import JobStart
 from webapp.storage.auditing import audit_retention
@@ -64,6 +65,8 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
         Alert.objects.filter(state=AlertState.RESOLVED, resolved_at__lt=now - NOTABLE),
     ):
         yield old.exclude(cluster__in=recordings)
+    for days in (ClusterDay, StoredDay):
+        yield days._default_manager.filter(day__lt=(now - YEARS).date()).exclude(cluster__in=recordings)
     yield from audit_retention.too_old(now)
     yield Silence.objects.over(now - NOTABLE)
     yield MaintenanceWindow.objects.over(now - NOTABLE)

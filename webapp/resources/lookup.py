@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.core.cache import cache
 
+from webapp.fleet.cluster_labels import label_names
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 from webapp.resources.budget import MemoryPart, TaskManagerBudget, budget
@@ -55,8 +56,7 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
 
 
 def groupings() -> tuple[str, ...]:
-    labels = Cluster.objects.exclude(labels={}).values_list("labels", flat=True)
-    return (*BY, *sorted({name for one in labels for name in one} - set(BY)))
+    return (*BY, *(name for name in label_names() if name not in BY))
 
 
 def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:

@@ -14,6 +14,7 @@ from webapp.exactly_once import api_urls as exactly_once
 from webapp.filesystem_calls import api_urls as filesystem_calls
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
+from webapp.growth import api_urls as growth
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
 from webapp.placement import api_urls as placement
@@ -30,7 +31,7 @@ from webapp.triage import api_urls as triage
 from webapp.work import api_urls as work
 
 router = SimpleRouter()
-for feature in (fleet, checkpoints, pressure, findings, alerting, work, storage, reports, cleanup, delivery):
+for feature in (fleet, checkpoints, pressure, findings, alerting, work, storage, reports, cleanup, delivery, growth):
     for prefix, views, name in feature.ROUTES:
         router.register(prefix, views, name)
 
@@ -47,6 +48,7 @@ urlpatterns = [
     *backend.urlpatterns,
     *exactly_once.urlpatterns,
     *delivery.urlpatterns,
+    *growth.urlpatterns,
     *storage.urlpatterns,
     *triage.urlpatterns,
     *router.urls,

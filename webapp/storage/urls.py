@@ -5,7 +5,7 @@ from django.urls import path
 from webapp.lib.menu import MenuEntry
 from webapp.storage.views import charts, files, overview, retention, root, roots, simulator, xray
 
-MENU = MenuEntry("Storage", "storage", key="s", of=("storage", "cleanup"))
+MENU = MenuEntry("Storage", "storage", key="s", of=("storage", "cleanup", "growth"))
 
 urlpatterns = [
     path("storage/", overview.storage, name="storage"),

@@ -1,0 +1,8 @@
+"""Names of labels that any cluster has: what clusters and their jobs can be grouped by."""
+
+from webapp.fleet.models import Cluster
+
+
+def label_names() -> list[str]:
+    labels = Cluster.objects.exclude(labels={}).values_list("labels", flat=True)
+    return sorted({name for one in labels for name in one})

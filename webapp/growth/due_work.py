@@ -1,0 +1,18 @@
+"""The due work of growth: it is summed up now and then."""
+
+from datetime import datetime, timedelta
+
+from webapp.growth.summing import sum_up
+from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Ended, Work, register
+
+GROWTH = "growth/days"
+RESTS_FOR = 50
+"""Times as long as it took: of a day, few minutes are spent on it."""
+
+
+def _next(ended: Ended) -> datetime:
+    rest = max(timedelta(seconds=ended.lease.interval_s), RESTS_FOR * (ended.ended - ended.began))
+    return ended.ended + rest
+
+
+register(Work(GROWTH, MAINTAIN_TASK, every=lambda: {GROWTH: 15 * MINUTE_S}, do=sum_up, next_at=_next))

@@ -1,0 +1,108 @@
+"""Growth by the day: what audits found of jobs, sums of clusters, figures of jobs over windows; and quotas that operators set."""
+
+from typing import ClassVar
+
+from django.db import models
+
+from webapp.growth.sorting import SORTS
+from webapp.storage.models.columns import URI_LENGTH
+
+
+class StoredDay(models.Model):
+    """What the last audits of a day found in the directories of one job, over all roots. ``unreferenced_bytes``: proven orphans, and what
+    nothing refers to but is too young to say."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    day = models.DateField()
+    stored_bytes = models.BigIntegerField()
+    unreferenced_bytes = models.BigIntegerField()
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "day"], name="stored_day_key")]
+        indexes = [models.Index(fields=["day"], name="stored_day_age")]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} on {self.day}"
+
+
+class ClusterDay(models.Model):
+    """Sums over the jobs of a cluster that are known; of a day without a completed checkpoint the state is that of the day before."""
+
+    cluster = models.CharField(max_length=100)
+    day = models.DateField()
+    jobs = models.BigIntegerField()
+    state_bytes = models.BigIntegerField(null=True)
+    uploaded_bytes = models.BigIntegerField(null=True)
+    stored_bytes = models.BigIntegerField(null=True)
+    unreferenced_bytes = models.BigIntegerField(null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "day"], name="cluster_day_key")]
+        indexes = [models.Index(fields=["day"], name="cluster_day_age")]
+
+    def __str__(self) -> str:
+        return f"{self.cluster} on {self.day}"
+
+
+class JobGrowth(models.Model):
+    """:class:`webapp.growth.figures.Figures` of one job under all its ids, over one window. ``job_id`` is that of its newest attempt."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    name = models.CharField(max_length=300, null=True)
+    attempts = models.JSONField(help_text="its ids, the newest first")
+    ended = models.BooleanField()
+    window_days = models.PositiveSmallIntegerField()
+    timeout_ms = models.BigIntegerField(null=True)
+    known_days = models.PositiveSmallIntegerField()
+    state_bytes = models.FloatField(null=True)
+    state_bytes_per_day = models.FloatField(null=True)
+    state_bytes_per_day_low = models.FloatField(null=True)
+    state_bytes_per_day_high = models.FloatField(null=True)
+    state_bytes_ahead = models.FloatField(null=True)
+    state_bytes_ahead_low = models.FloatField(null=True)
+    state_bytes_ahead_high = models.FloatField(null=True)
+    uploaded_bytes = models.FloatField(null=True)
+    uploaded_bytes_per_day = models.FloatField(null=True)
+    uploaded_bytes_per_day_before = models.FloatField(null=True)
+    stored_bytes = models.FloatField(null=True)
+    unreferenced_bytes = models.FloatField(null=True)
+    unreferenced_bytes_per_day = models.FloatField(null=True)
+    duration_ms = models.FloatField(null=True)
+    duration_ms_per_day = models.FloatField(null=True)
+    days_to_timeout = models.FloatField(null=True)
+    days_to_timeout_soonest = models.FloatField(null=True)
+    days_to_timeout_latest = models.FloatField(null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "window_days"], name="job_growth_key")]
+        indexes = [*(sort.index() for sort in SORTS.values())]
+
+    def __str__(self) -> str:
+        return f"{self.name or self.job_id} on {self.cluster} over {self.window_days} days"
+
+
+class StorageQuota(models.Model):
+    """How much storage a root, or the jobs of a cluster, may take."""
+
+    class Kind(models.TextChoices):
+        ROOT = "root", "root"
+        CLUSTER = "cluster", "cluster"
+
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    subject = models.CharField(max_length=URI_LENGTH, help_text="URI of a root, or name of a cluster")
+    quota_bytes = models.BigIntegerField()
+    set_by = models.CharField(max_length=200)
+    set_at = models.DateTimeField()
+
+    of: ClassVar = Kind
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "subject"], name="storage_quota_key")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"
