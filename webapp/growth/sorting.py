@@ -1,11 +1,10 @@
 """By what jobs are sorted on the growth page: each order with its own index within a window, unknown last."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import models
-from django.db.models import F, Value
-from django.db.models.expressions import Combinable
+from django.db.models import F
+from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Coalesce
 
 from webapp.lib.keysets import KeysetColumn
@@ -19,12 +18,13 @@ class GrowthSort:
 
     name: str
     field: str
-    unknown: Any = -FAR
+    unknown: float = -FAR
     descending: bool = True
 
     @property
     def key(self) -> Combinable:
-        unknown: Combinable = Value(self.unknown)
+        # Written into the statement: SQLite does not find an index over an expression by its parameters.
+        unknown = RawSQL(f"{self.unknown:.0e}", (), output_field=models.FloatField())  # noqa: S611  # a number of ours
         return Coalesce(F(self.field), unknown)
 
     @property
