@@ -1,6 +1,5 @@
 """Does Weir itself run? Read from the rows, so that the answer needs no worker: a dead one cannot report its death."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -8,6 +7,7 @@ from django.conf import settings
 from webapp.config import schedule
 from webapp.fleet.freshness import LEAST_CYCLE_S, MISSED_CYCLES
 from webapp.fleet.models import SourceReading
+from webapp.freshness.problems import Problem
 from webapp.work.models import DueWork, Heartbeat, PipelineAlarm
 from webapp.work.registry import work_of
 
@@ -15,15 +15,6 @@ SLACK = timedelta(seconds=2 * schedule.TICK_S)
 TICK = "tick"
 UNREAD_FOR = timedelta(seconds=60)
 """A source of clusters that is deployed anew is no problem."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that does not run as it should; ``code`` is stable, ``detail`` is for people."""
-
-    code: str
-    subject: str
-    detail: str
 
 
 def problems(now: datetime) -> list[Problem]:

@@ -11,7 +11,7 @@ from webapp.fleet.choices import OperatorState
 from webapp.fleet.freshness import late_before
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.freshness import alarms, writability
-from webapp.freshness.alarms import Problem
+from webapp.freshness.problems import Problem
 from webapp.work.keys import CYCLE
 from webapp.work.models import DueWork, Manifest
 

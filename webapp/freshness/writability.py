@@ -1,30 +1,29 @@
 """Can Weir write what it finds out? Asked without writing, so that a page that asks waits for no lock."""
 
 import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
 
-from webapp.freshness.alarms import Problem
+from webapp.freshness import disk_budget
+from webapp.freshness.problems import Problem
 
 LEAST_FREE_BYTES = 16 << 20
 """A cycle of a small fleet writes some megabytes; with less than this the next write fails."""
 
 
 def problems() -> list[Problem]:
-    """A database that takes no writes, and each disk of Weir's own folders that has no room left."""
+    """A database that takes no writes, each disk of Weir's own folders that has no room left, and why nothing is taken in."""
     found = []
     if _is_read_only():
         detail = "The database is read-only: nothing new is stored, and what is shown gets older."
         found.append(Problem("database.read_only", connection.vendor, detail))
-    for folder, free_bytes in _disks():
+    for folder, free_bytes in disk_budget.disks():
         if free_bytes < LEAST_FREE_BYTES:
             detail = f"The disk of {folder} is full ({free_bytes // 1000:,} kB left): nothing new is stored until there is room."
             found.append(Problem("disk.full", str(folder), detail))
-    return found
+    return found + disk_budget.problems()
 
 
 def _is_read_only() -> bool:
@@ -37,16 +36,3 @@ def _is_read_only() -> bool:
         query_only = bool(cursor.fetchone()[0])
     file = settings.WEIR.sqlite_file
     return query_only or bool(file and Path(file).exists() and not os.access(file, os.W_OK))
-
-
-def _disks() -> Iterator[tuple[Path, int]]:
-    """Each disk once, by the first of the folders on it, with its free bytes; what lies elsewhere, as in an object store, is no disk."""
-    known = set()
-    homes = (settings.WEIR.home, Path(settings.WEIR.sqlite_file or settings.WEIR.home).parent)
-    for folder in (*homes, *(Path(root) for root in (settings.WEIR.lake_root, settings.WEIR.runs_root) if "://" not in root)):
-        if not folder.is_dir():
-            continue
-        device = folder.stat().st_dev
-        if device not in known:
-            known.add(device)
-            yield folder, shutil.disk_usage(folder).free

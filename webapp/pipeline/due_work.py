@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from webapp.config import schedule
 from webapp.fleet.models import Cluster
-from webapp.pipeline import collecting, cycle, discovering, lake_care, retention, rollups
+from webapp.freshness import disk_budget
+from webapp.pipeline import collecting, cycle, discovering, kept_sizes, lake_care, retention, rollups
 from webapp.work.hints import Task, hint
 from webapp.work.keys import COLLECT, CYCLE, collect_key, number_of
 from webapp.work.lease import Lease
@@ -84,6 +85,7 @@ register(
         every=_shards,
         next_at=_next_collection,
         done=_collected,
+        has_work=lambda _attempt: not disk_budget.problems(),
         do=lambda lease, record: collecting.collect(number_of(lease.key, COLLECT), lease, record),
     ),
     Work(
@@ -111,4 +113,10 @@ register(
     ),
     Work(RETENTION, MAINTAIN_TASK, every=lambda: {RETENTION: HOUR_S}, do=_purge),
     Work(LAKE, MAINTAIN_TASK, every=lambda: {LAKE: DAY_S}, do=lambda _lease, record: lake_care.care(record)),
+    Work(
+        kept_sizes.KEY,
+        MAINTAIN_TASK,
+        every=lambda: {kept_sizes.KEY: kept_sizes.EVERY_S},
+        do=lambda lease, record: kept_sizes.measure(timezone.now(), lease, record),
+    ),
 )

@@ -5,7 +5,7 @@ from django.utils import timezone
 from ingest.lake.damage import LakeDamaged
 from ingest.lake.derived import ALL_TABLES, CHECKPOINT_FACTS
 from ingest.lake.store import Lake
-from webapp.config.row_retention import YEARS
+from webapp.config.row_retention import sums
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.work.lake import lake
@@ -36,4 +36,4 @@ def care(record: RunRecord) -> None:
 def _forget(opened: Lake) -> int:
     """Facts stay as long as the roll-up of their day, which late ones correct: of part of them it would be a false one."""
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True)
-    return opened.forget(CHECKPOINT_FACTS.name, (timezone.now() - YEARS).date(), list(recordings))
+    return opened.forget(CHECKPOINT_FACTS.name, (timezone.now() - sums()).date(), list(recordings))

@@ -1,17 +1,18 @@
 """How long rows are kept. Only live clusters age: recordings stay until they are removed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.accounts.models import SignInFailures
 from webapp.alerting.choices import AlertState
 from webapp.alerting.models import Alert, MaintenanceWindow, Silence
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
-from webapp.config.row_retention import NOTABLE, ROUTINE, RUNS, YEARS
+from webapp.config.row_retention import notable, routine, runs, sums
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.findings.folding import OCCURRENCES_KEPT
@@ -32,6 +33,65 @@ SLOW_MS = 60_000
 ROWS_PER_DELETE = 2_000
 
 
+def occurrences() -> timedelta:
+    return OCCURRENCES_KEPT
+
+
+def sign_in_failures() -> timedelta:
+    return timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Rows of one table go when the instant in ``column`` is longer ago than ``kept``; ``only``: which of them.
+
+    ``what`` says the same to people. Rows of a cluster that is a recording stay where ``of_cluster``.
+    """
+
+    what: str
+    model: type[Model]
+    column: str
+    kept: Callable[[], timedelta]
+    only: Q = field(default_factory=Q)
+    of_cluster: bool = True
+
+    def old(self, now: datetime) -> QuerySet[Any]:
+        found = self.model._default_manager.filter(self.only, **{f"{self.column}__lt": now - self.kept()})
+        return found.exclude(cluster__in=_recordings()) if self.of_cluster else found
+
+
+NOTABLE = Q(outcome__in=FAILED_OUTCOMES) | Q(is_savepoint=True) | Q(end_to_end_ms__gte=SLOW_MS)
+
+RULES = (
+    Rule("checkpoints that completed within a minute", CheckpointFact, "trigger_time", routine, ~NOTABLE),
+    Rule("checkpoints that failed or were slow, and savepoints", CheckpointFact, "trigger_time", notable),
+    Rule("roll-ups of checkpoints by the hour", CheckpointRollup, "period_start", notable, Q(period="hour")),
+    Rule("roll-ups of checkpoints by the day", CheckpointRollup, "period_start", sums),
+    Rule("uploads of checkpoints by operator", CheckpointUpload, "as_of", notable),
+    Rule("minutes of back-pressure", PressureWindow, "window_start", routine),
+    Rule("flame graphs", FlameGraph, "wanted_at", routine),
+    Rule("log events", LogEvent, "ts", routine),
+    Rule("exceptions", JobException, "ts", notable),
+    Rule("restarts, deployments and other marks on time lines", JobAnnotation, "at", notable),
+    Rule("starts of jobs", JobStart, "at", notable),
+    Rule("jobs that were not seen since", JobCurrent, "as_of", notable),
+    Rule("trends of state sizes", SizeTrend, "as_of", notable),
+    Rule("skipped inputs", SkippedInput, "observed_at", routine),
+    Rule("single minutes of findings (the findings stay)", FindingSight, "window_start", occurrences),
+    Rule("findings", Finding, "last_seen", notable),
+    Rule("health of jobs", JobJudgement, "as_of", notable),
+    Rule("growth of clusters by the day", ClusterDay, "day", sums),
+    Rule("growth of stored files by the day", StoredDay, "day", sums),
+    Rule("resolved alerts", Alert, "resolved_at", notable, Q(state=AlertState.RESOLVED)),
+)
+RULES_OF_WEIR = (
+    Rule("runs of the pipeline", PipelineRun, "started_at", runs, ~Q(state=PipelineRun.State.RUNNING), of_cluster=False),
+    Rule("cleared alarms of the pipeline", PipelineAlarm, "cleared_at", runs, of_cluster=False),
+    Rule("deliveries that ended", Delivery, "made_at", runs, ~Q(state=DeliveryState.PENDING), of_cluster=False),
+    Rule("failed attempts to sign in", SignInFailures, "window_start", sign_in_failures, of_cluster=False),
+)
+
+
 def purge(now: datetime, lease: Lease) -> dict[str, int]:
     """Delete what is too old, in short transactions; returns rows deleted by table."""
     deleted: dict[str, int] = {}
@@ -41,41 +101,20 @@ def purge(now: datetime, lease: Lease) -> dict[str, int]:
     return {name: count for name, count in deleted.items() if count}
 
 
+def _recordings() -> QuerySet[Any, Any]:
+    return Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
+
+
 def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
-    recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
-    notable = Q(outcome__in=FAILED_OUTCOMES) | Q(is_savepoint=True) | Q(end_to_end_ms__gte=SLOW_MS)
-    for old in (
-        CheckpointFact.objects.filter(~notable, trigger_time__lt=now - ROUTINE),
-        CheckpointFact.objects.filter(trigger_time__lt=now - NOTABLE),
-        CheckpointRollup.objects.filter(period="hour", period_start__lt=now - NOTABLE),
-        CheckpointRollup.objects.filter(period_start__lt=now - YEARS),
-        CheckpointUpload.objects.filter(as_of__lt=now - NOTABLE),
-        PressureWindow.objects.filter(window_start__lt=now - ROUTINE),
-        FlameGraph.objects.filter(wanted_at__lt=now - ROUTINE),
-        LogEvent.objects.filter(ts__lt=now - ROUTINE),
-        JobException.objects.filter(ts__lt=now - NOTABLE),
-        JobAnnotation.objects.filter(at__lt=now - NOTABLE),
-        JobStart.objects.filter(at__lt=now - NOTABLE),
-        JobCurrent.objects.filter(as_of__lt=now - NOTABLE),
-        SizeTrend.objects.filter(as_of__lt=now - NOTABLE),
-        SkippedInput.objects.filter(observed_at__lt=now - ROUTINE),
-        FindingSight.objects.filter(window_start__lt=now - OCCURRENCES_KEPT),
-        Finding.objects.filter(last_seen__lt=now - NOTABLE),
-        JobJudgement.objects.filter(as_of__lt=now - NOTABLE),
-        Alert.objects.filter(state=AlertState.RESOLVED, resolved_at__lt=now - NOTABLE),
-    ):
-        yield old.exclude(cluster__in=recordings)
-    for days in (ClusterDay, StoredDay):
-        yield days._default_manager.filter(day__lt=(now - YEARS).date()).exclude(cluster__in=recordings)
+    for rule in RULES:
+        yield rule.old(now)
     yield from audit_retention.too_old(now)
-    yield Silence.objects.over(now - NOTABLE)
-    yield MaintenanceWindow.objects.over(now - NOTABLE)
+    yield Silence.objects.over(now - notable())
+    yield MaintenanceWindow.objects.over(now - notable())
     newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]
-    yield Manifest.objects.filter(loaded_at__lt=now - RUNS).exclude(id__in=list(newest.values_list("id", flat=True)))
-    yield PipelineRun.objects.filter(started_at__lt=now - RUNS).exclude(state=PipelineRun.State.RUNNING)
-    yield PipelineAlarm.objects.filter(cleared_at__lt=now - RUNS)
-    yield Delivery.objects.filter(made_at__lt=now - RUNS).exclude(state=DeliveryState.PENDING)
-    yield SignInFailures.objects.filter(window_start__lt=now - timedelta(hours=1))
+    yield Manifest.objects.filter(loaded_at__lt=now - runs()).exclude(id__in=list(newest.values_list("id", flat=True)))
+    for rule in RULES_OF_WEIR:
+        yield rule.old(now)
 
 
 def _delete(old: QuerySet[Any], lease: Lease) -> int:

@@ -15,10 +15,11 @@ from ingest.errors import IngestError
 from ingest.pushed.bodies import unpacked
 from ingest.pushed.entries import Entry
 from ingest.pushed.otlp_metrics import Pushed
-from ingest.pushed.spool import Taken
+from ingest.pushed.spool import Behind, Taken
 from ingest.records import Skip
 from webapp.fleet.models import Cluster
 from webapp.fleet.pushed_logs import metrics_spool_of, spool_of
+from webapp.freshness import disk_budget
 from webapp.push.models import PushToken
 
 ROOM_FOR_S = 5
@@ -39,8 +40,12 @@ class Received:
 
 
 def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
-    """Keep every line of a body; raises what ``unpacked``, ``read`` and the spool raise, and then nothing was kept, or all again folds."""
+    """Keep every line of a body, as long as there is room; raises what ``unpacked``, ``read`` and the spool raise.
+
+    Then nothing was kept, or all again folds.
+    """
     try:
+        _need_room()
         found = _received(token.cluster, body, encoding, read)
     except IngestError as error:
         _note(token, Received(problem=str(error)))
@@ -52,6 +57,7 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
 def receive_metrics(token: PushToken, body: IO[bytes] | None, encoding: str, read: Callable[[bytes], Pushed]) -> Received:
     """Keep every sample of a body that Weir wants; raises as :func:`receive` does. Samples are counted as lines are."""
     try:
+        _need_room()
         found = read(unpacked(body, encoding) if body else b"")
         kept = metrics_spool_of(token.cluster.name).take(found.samples, time.time())
     except IngestError as error:
@@ -62,6 +68,11 @@ def receive_metrics(token: PushToken, body: IO[bytes] | None, encoding: str, rea
     received = Received(Taken(kept, 0), found.unread.total() + late, found.problem or late_problem)
     _note(token, received)
     return received
+
+
+def _need_room() -> None:
+    if why := disk_budget.why_stopped():
+        raise Behind(why)
 
 
 def _received(cluster: Cluster, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:

@@ -15,11 +15,10 @@ from spark_jobs.placement.plan import Plan
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.advice import DEFAULT_FAILED_SHARE, DEFAULT_REUSE
 from webapp.checkpoints.models import CheckpointFact
-from webapp.config.row_retention import ROUTINE
 from webapp.fleet.models import JobCurrent
 from webapp.lib.recent_answers import KEPT_S, answer_key
 
-HISTORY = min(timedelta(days=7), ROUTINE)
+HISTORY = timedelta(days=7)
 """Of older ones only those that failed are kept one by one."""
 FACTORS = (0.25, 0.5, 1, 2, 4, 8, 16)
 MOST_PARALLELISM = 32_768

@@ -7,7 +7,8 @@ counters, which live in one process and would differ from web worker to web work
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from django.db.models import Count
+from django.conf import settings
+from django.db.models import Count, Sum
 
 from spark_jobs.storage_words import VERDICTS
 from webapp.alerting.choices import AlertState
@@ -16,10 +17,11 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.choices import Severity
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.freshness import disk_budget
 from webapp.freshness.status import status
 from webapp.storage.newest_audits import latest
 from webapp.storage.presentation import MISSING
-from webapp.work.models import DueWork, Manifest, PipelineRun
+from webapp.work.models import DueWork, KeptSize, Manifest, PipelineRun
 
 Sample = tuple[dict[str, str], float]
 
@@ -58,6 +60,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     yield from _alerts()
     yield from _storage()
     yield from _deliveries(now)
+    yield from _room()
     work = list(DueWork.objects.all())
     yield "weir_work_failures", "Failures in a row, by piece of due work.", [({"work": row.key}, row.failures) for row in work]
     yield (
@@ -117,6 +120,16 @@ def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
         "When the listing of the newest audit began.",
         [({"root": row.root}, row.as_of.timestamp()) for row in roots],
     )
+
+
+def _room() -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    """What Weir takes, and what is left to it."""
+    free = [({"folder": str(folder)}, float(free_bytes)) for folder, free_bytes in disk_budget.disks()]
+    yield "weir_disk_free_bytes", "Free on each disk that Weir writes to.", free
+    yield "weir_disk_least_free_bytes", "With less nothing is collected (WEIR_LEAST_FREE_MB).", [({}, settings.WEIR.least_free_mb * 1e6)]
+    yield "weir_collecting_stopped", "1 while nothing is collected, for want of room.", [({}, float(bool(disk_budget.problems())))]
+    areas = KeptSize.objects.exclude(area="tables").order_by("area").values_list("area").annotate(size=Sum("size_bytes"))
+    yield "weir_kept_bytes", "What Weir keeps, by area, as last measured.", [({"area": area}, float(size or 0)) for area, size in areas]
 
 
 def _metric(name: str, meaning: str, samples: Iterable[Sample]) -> str:

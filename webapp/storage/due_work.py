@@ -1,17 +1,28 @@
 """The due work of storage: audits, and simulations of age rules that were requested."""
 
+from datetime import timedelta
+
 from webapp.config import schedule
+from webapp.freshness import disk_budget
 from webapp.storage.auditing import scheduled_audits, work_keys
 from webapp.work.registry import Work, register
 from webapp.work.spark_process import spark_task
 
 LIST_LIMIT_S = 12 * 3600
+LOOKS_FOR_ROOM_EVERY = timedelta(minutes=10)
 
 TASK = spark_task("pipeline.audit_storage", schedule.STORAGE, first_s=LIST_LIMIT_S)
 """An audit lists for as long as it takes; the cycle must not wait for it."""
 
 register(
-    Work(work_keys.AUDIT, TASK, every=work_keys.audits_s, do=scheduled_audits.audit_all),
+    Work(
+        work_keys.AUDIT,
+        TASK,
+        every=work_keys.audits_s,
+        has_work=lambda attempt: attempt.by_hand or not disk_budget.problems(),
+        do=scheduled_audits.audit_all,
+        next_at=lambda ended: ended.ended + LOOKS_FOR_ROOM_EVERY if ended.idle else None,
+    ),
     Work(
         work_keys.AGE_RULES,
         TASK,

@@ -104,6 +104,26 @@ class Manifest(models.Model):
         return f"{self.attempt}: {self.state}"
 
 
+class KeptSize(models.Model):
+    """How much one part of what Weir keeps takes, as it was last measured. Unknown is null."""
+
+    area = models.CharField(max_length=32, help_text="database, lake, runs, reports, plans, logs, pushed or other")
+    name = models.CharField(max_length=200, help_text="table or folder")
+    size_bytes = models.BigIntegerField(null=True)
+    rows = models.BigIntegerField(null=True, help_text="of a table of the database; an estimate with PostgreSQL")
+    files = models.BigIntegerField(null=True)
+    commits = models.BigIntegerField(null=True, help_text="of a table of the lake")
+    oldest_at = models.DateTimeField(null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        ordering = ["area", "-size_bytes", "name"]
+        constraints = [models.UniqueConstraint(fields=["area", "name"], name="kept_size_key")]
+
+    def __str__(self) -> str:
+        return f"{self.area} {self.name}"
+
+
 class RolledUp(models.Model):
     """Up to which commit of a derived table of the lake the roll-ups made of it are in the database."""
 

@@ -132,6 +132,7 @@ def test_a_tick_makes_the_rows_that_are_needed_and_drops_those_of_empty_shards(m
         "reports/digest",
         "maintenance/retention",
         "maintenance/lake",
+        "maintenance/sizes",
         "rollups/checkpoints",
         "growth/days",
     }

@@ -13,7 +13,7 @@ from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.charts.downsample import worst_in_buckets
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
-from webapp.config.row_retention import ROUTINE
+from webapp.config.row_retention import routine
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import ms_after
 from webapp.reports import texts
@@ -91,7 +91,7 @@ def figures(job: JobCurrent, scope: ReportScope, seen: Sequence[Outline], *, kep
 
 def kept_one_by_one(scope: ReportScope, now: datetime, *, is_recording: bool) -> bool:
     """Whether every checkpoint of the range is still kept, not only those that failed."""
-    return is_recording or scope.start >= now - ROUTINE
+    return is_recording or scope.start >= now - routine()
 
 
 def points(seen: Sequence[Outline], limit: int) -> tuple[ReportedCheckpoint, ...]:

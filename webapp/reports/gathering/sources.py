@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from webapp.config.row_retention import ROUTINE
+from webapp.config.row_retention import routine
 from webapp.findings.models import JobJudgement
 from webapp.fleet.choices import Visibility
 from webapp.fleet.models import Cluster
@@ -84,9 +84,10 @@ def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
         said.append(f"{story.name}: no rule has judged it yet.")
     elif not story.ended_at and not story.is_recording and story.judged_at < scope.end - _A_LITTLE:
         said.append(f"{story.name}: judged up to {instant_text(story.judged_at)} only.")
-    if not story.is_recording and scope.start < now - ROUTINE:
+    if not story.is_recording and scope.start < now - routine():
         said.append(
-            f"{story.name}: log events and pressure older than {ROUTINE.days} days are no longer kept; failed checkpoints and findings are."
+            f"{story.name}: log events and pressure older than {routine().days} days are no longer kept; failed checkpoints and "
+            "findings are."
         )
     if story.last_seen_at and story.last_seen_at > scope.end + timedelta(hours=1) and story.configuration:
         said.append(

@@ -12,6 +12,7 @@ from ingest.recordings.importer import import_recording
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import Cluster
 from webapp.fleet.registration import AlreadyRegistered, fingerprint, recording_cluster
+from webapp.freshness import disk_budget
 from webapp.work.lake import commits, lake
 
 
@@ -37,6 +38,8 @@ class Command(PreparedCommand):
             raise CommandError(
                 str(error) if isinstance(error, AlreadyRegistered) else " ".join(error.messages), returncode=REFUSED
             ) from error
+        if why := disk_budget.why_stopped():
+            raise CommandError(why, returncode=REFUSED)
         content = fingerprint(directory)
         if cluster.fingerprint == content and _is_in_the_lake() and not options["again"]:
             self.stdout.write(f"{directory} was imported before as cluster {cluster.name}.")

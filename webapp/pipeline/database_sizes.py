@@ -1,0 +1,60 @@
+"""What the database says of its own size: in all, and of each table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+_OF_TABLES = """
+    SELECT relname, pg_total_relation_size(c.oid), GREATEST(reltuples, 0)::bigint
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE relkind = 'r' AND nspname = current_schema()
+"""
+_OF_PAGES = """
+    SELECT m.tbl_name, sum(d.pgsize) FROM dbstat d JOIN sqlite_master m ON m.name = d.name
+    WHERE d.aggregate = 1 AND m.tbl_name NOT LIKE 'sqlite%' GROUP BY m.tbl_name
+"""
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """With its indexes. ``size_bytes`` is ``None`` where this database does not tell; PostgreSQL estimates ``rows``."""
+
+    name: str
+    size_bytes: int | None
+    rows: int
+
+
+def in_all() -> int:
+    """Bytes on the disk of the database."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_database_size(current_database())")
+            return int(cursor.fetchone()[0])
+    parts = (Path(f"{settings.WEIR.sqlite_file or connection.settings_dict['NAME']}{end}") for end in ("", "-wal", "-shm"))
+    return sum(part.stat().st_size for part in parts if part.is_file())
+
+
+def of_tables() -> list[TableSize]:
+    return list(_of_postgresql() if connection.vendor == "postgresql" else _of_sqlite())
+
+
+def _of_postgresql() -> Iterator[TableSize]:
+    with connection.cursor() as cursor:
+        cursor.execute(_OF_TABLES)
+        yield from (TableSize(name, int(size), int(rows)) for name, size, rows in cursor.fetchall())
+
+
+def _of_sqlite() -> Iterator[TableSize]:
+    """SQLite may be built without the table that tells sizes (https://www.sqlite.org/dbstat.html)."""
+    with connection.cursor() as cursor:
+        try:
+            cursor.execute(_OF_PAGES)
+            sizes = dict(cursor.fetchall())
+        except DatabaseError:
+            sizes = {}
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")  # noqa: S608 - a name that the database gave
+            yield TableSize(table, sizes.get(table), int(cursor.fetchone()[0]))

@@ -1,0 +1,103 @@
+"""How much Weir keeps, measured every few minutes; pages, metrics and the disk budget read what was measured last."""
+
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+
+from ingest.lake.derived import ALL_TABLES
+from webapp.pipeline import database_sizes
+from webapp.pipeline.places import Held, held
+from webapp.work.lease import Lease
+from webapp.work.models import KeptSize
+from webapp.work.runs import RunRecord, describe
+
+KEY = "maintenance/sizes"
+EVERY_S = 600
+TABLES_EVERY = timedelta(hours=1)
+"""SQLite reads every page to tell sizes of tables."""
+
+PUSHED = ("pushed", "pulled", "pushed-metrics")
+RUN_KINDS = ("spark", "rollups", "storage")
+
+logger = logging.getLogger(__name__)
+
+
+def measure(now: datetime, lease: Lease, record: RunRecord) -> None:
+    """Measure everything and replace what was known."""
+    found = [*_database(now), *_lake(now), *_folders(now)]
+    areas = {row.area for row in found}
+    with lease.writing():
+        KeptSize.objects.filter(area__in=areas).delete()
+        KeptSize.objects.bulk_create(found, batch_size=200)
+    record.counts |= {"parts": len(found), "bytes": sum(row.size_bytes or 0 for row in found if row.area != "tables")}
+
+
+def _database(now: datetime) -> Iterator[KeptSize]:
+    yield KeptSize(area="database", name="in all", size_bytes=database_sizes.in_all(), as_of=now)
+    newest = KeptSize.objects.filter(area="tables").order_by("-as_of").values_list("as_of", flat=True).first()
+    if newest is None or not timedelta() <= now - newest < TABLES_EVERY:
+        for table in database_sizes.of_tables():
+            yield KeptSize(area="tables", name=table.name, size_bytes=table.size_bytes, rows=table.rows, as_of=now)
+
+
+def _lake(now: datetime) -> Iterator[KeptSize]:
+    """What lies on the disk: of a table, files that were replaced less than a day ago as well."""
+    root = settings.WEIR.lake_root.rstrip("/")
+    for name in ALL_TABLES:
+        folder = f"{root}/{name}"
+        commits, oldest_at = _log_of(Path(folder)) if "://" not in root else (None, None)
+        yield _row(now, "lake", name, folder, commits=commits, oldest_at=oldest_at)
+
+
+def _log_of(folder: Path) -> tuple[int | None, datetime | None]:
+    """Newest commit and oldest day, by the names of files."""
+    log = folder / "_delta_log"
+    if not log.is_dir():
+        return None, None
+    commits = max((int(path.stem) for path in log.glob("*.json") if path.stem.isdigit()), default=None)
+    days = sorted(path.name.removeprefix("date=") for path in folder.glob("date=*"))
+    return commits, datetime.fromisoformat(days[0]).replace(tzinfo=UTC) if days else None
+
+
+def _folders(now: datetime) -> Iterator[KeptSize]:
+    home = settings.WEIR.home
+    places = [settings.WEIR.lake_root, settings.WEIR.runs_root, settings.WEIR.plans_root, settings.WEIR.reports_root, str(home / "logs")]
+    yield from _runs(now)
+    yield _row(now, "reports", "files of reports", settings.WEIR.reports_root)
+    yield _row(now, "plans", "plans and journals", settings.WEIR.plans_root)
+    yield _row(now, "logs", "logs", home / "logs")
+    for name in PUSHED:
+        yield _row(now, "pushed", name, home / name)
+    database = Path(settings.WEIR.sqlite_file).name
+    counted = {*(Path(place).name for place in places if Path(place).parent == home), *PUSHED}
+    rest = [path for path in home.glob("*") if path.name not in counted and not (database and path.name.startswith(database))]
+    yield KeptSize(area="other", name="everything else in WEIR_HOME", as_of=now, **_fields(sum(map(held, rest), Held())))
+
+
+def _runs(now: datetime) -> Iterator[KeptSize]:
+    root = settings.WEIR.runs_root
+    if "://" in root:
+        yield _row(now, "runs", "in all", root)
+        return
+    known = sorted(Path(root).glob("*"))
+    for kind in RUN_KINDS:
+        of_kind = [path for path in known if path.name.startswith(f"{kind}-")]
+        yield KeptSize(area="runs", name=f"{kind}: {len(of_kind)} run directories", as_of=now, **_fields(sum(map(held, of_kind), Held())))
+
+
+def _row(now: datetime, area: str, name: str, place: str | Path, commits: int | None = None, oldest_at: datetime | None = None) -> KeptSize:
+    try:
+        found = held(place)
+    except (OSError, ValueError, ImportError) as error:
+        logger.warning("%s cannot be measured: %s", place, describe(error))
+        return KeptSize(area=area, name=name, as_of=now)
+    return KeptSize(
+        area=area, name=name, as_of=now, commits=commits, **{**_fields(found), **({"oldest_at": oldest_at} if oldest_at else {})}
+    )
+
+
+def _fields(found: Held) -> dict[str, object]:
+    return {"size_bytes": found.size_bytes, "files": found.files, "oldest_at": found.oldest_at}
