@@ -7,12 +7,12 @@ were skipped, 2 refused.
 
 import argparse
 import importlib
-import logging
 import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from ingest import log_lines
 from ingest.errors import IngestError, Refused
 from ingest.privacy import keep_private
 
@@ -42,7 +42,7 @@ def _run(words: list[str]) -> int:
     if name not in COMMANDS:
         raise Refused(f"There is no command {name!r}; choose one of {', '.join(COMMANDS)}.")
     command = _load(name)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    log_lines.configure(os.environ)
     parser = argparse.ArgumentParser(
         prog=f"python -m ingest {name}", description=command.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

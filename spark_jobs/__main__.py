@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from ingest import log_lines
 from ingest.errors import IngestError
 from ingest.lake.damage import damaged
 from ingest.lake.derived import ALL_TABLES
@@ -41,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(words[1:])
     try:
         keep_private(os.environ)
+        log_lines.configure(os.environ)
         with exits_on_sigterm():
             code: int = job.run(args)
         return code

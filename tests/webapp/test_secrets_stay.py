@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from ingest.log_lines import JsonFormatter, TextFormatter
 from tests.redaction import HONEST, SPELLINGS, Spelling
 from tests.webapp.builders import T0, cluster, event, exception, finding
 from tests.webapp.builders import job as stored_job
@@ -18,7 +19,6 @@ from tests.webapp.delivery.builders import alert, delivery, endpoint, notice
 from tests.webapp.pipeline.runs import AT, job, row
 from tests.webapp.reports.stories import seen, told
 from webapp.config import encryption
-from webapp.config.logs import RedactingFormatter
 from webapp.delivery.choices import FormatName
 from webapp.delivery.formats.base import Mail
 from webapp.delivery.models import Delivery
@@ -184,7 +184,7 @@ def test_no_line_of_weirs_own_log_has_one(spelling: Spelling) -> None:
         raise OSError(spelling.text)
     except OSError as error:
         line = logging.LogRecord("weir", logging.ERROR, __file__, 1, "%s", (spelling.text,), (type(error), error, error.__traceback__))
-        said = RedactingFormatter("%(asctime)s %(levelname)s %(name)s %(message)s").format(line)
+        said = TextFormatter().format(line) + JsonFormatter().format(line)
         kept = describe(error)
     lines = said.partition("Traceback")[0] if "\n" in spelling.text else said
     assert not leaks(lines, [spelling])

@@ -1,10 +1,13 @@
 """The Celery application: ``celery -A webapp.config.celery worker -Q collect,spark,storage,default``."""
 
 import os
+from contextlib import ExitStack
 
-from celery import Celery
+from celery import Celery, Task
+from celery.signals import setup_logging, task_postrun, task_prerun
 from django.conf import settings
 
+from ingest import log_lines
 from webapp.config import beat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
@@ -15,4 +18,29 @@ app = Celery("weir")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 # Settings hold none of them: every command would load Celery's classes with them, whether it has to do with tasks or not.
 app.add_defaults(lambda: {"task_queues": beat.DECLARED, "beat_schedule": getattr(settings, "CELERY_BEAT_SCHEDULE", beat.SCHEDULE)})
+
+
+def _keep_logging(**_: object) -> None:
+    """As Django's settings have it: where somebody listens, Celery brings no form of its own."""
+
+
+def _begin(task: Task[..., object], **_: object) -> None:
+    """Lines that a task writes belong to the request whose hint it follows."""
+    task.request.belongs_to = ExitStack()
+    task.request.belongs_to.enter_context(log_lines.of_request(_request_of(task)))
+
+
+def _request_of(task: Task[..., object]) -> str:
+    """Headers of a message are attributes of its request; a task that is called at once has them as such."""
+    return str(getattr(task.request, log_lines.REQUEST, None) or (task.request.headers or {}).get(log_lines.REQUEST) or "")
+
+
+def _end(task: Task[..., object], **_: object) -> None:
+    if belongs_to := getattr(task.request, "belongs_to", None):
+        belongs_to.close()
+
+
+setup_logging.connect(_keep_logging)
+task_prerun.connect(_begin)
+task_postrun.connect(_end)
 app.autodiscover_tasks(["webapp.pipeline"])

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ingest import privacy
+from ingest import log_lines, privacy
 from webapp.config import databases, secrets
 from webapp.config import setting_checks as check
 from webapp.config.readers import flag, number, secret, text, text_map, words
@@ -108,6 +108,7 @@ class Environment:
     keep_sums_days: int = _read(number, "WEIR_KEEP_SUMS_DAYS", 730, 400, 36_500)
     least_free_mb: int = _read(number, "WEIR_LEAST_FREE_MB", 1024, 16, 100_000_000)
     most_kept_mb: int = _read(number, "WEIR_MOST_KEPT_MB", 0, 0, 1_000_000_000)
+    log_format: str = _read(text, "WEIR_LOG_FORMAT", log_lines.TEXT, "text or json", log_lines.FORMS.__contains__)
     demo: bool = _read(flag, "WEIR_DEMO", True)
     collect_interval_s: int = _read(number, "WEIR_COLLECT_INTERVAL_S", 8, 3, 3600)
     spark_interval_s: int = _read(number, "WEIR_SPARK_INTERVAL_S", 8, 3, _DAY_S)

@@ -57,6 +57,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "webapp.lib.request_ids.RequestIds",
     "webapp.lib.api.json_errors.JsonBelowApi",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -222,7 +223,7 @@ CELERY_TIMEZONE = "UTC"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"()": "webapp.config.logs.RedactingFormatter", "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {"line": {"()": "ingest.log_lines.formatter", "form": WEIR.log_format}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {"django": {"level": "INFO"}, "httpx": {"level": "WARNING"}, "kazoo": {"level": "ERROR"}},

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import template
 
+from ingest import log_lines
 from ingest.replay.shipped import CLUSTERS, RECORDED_ON
 from webapp.lib import instants, quantities
 
@@ -128,6 +129,12 @@ def words(code: str | None) -> str:
 def dashed(code: str) -> str:
     """'start_delay' → 'start-delay', as tokens are spelled."""
     return code.replace("_", "-")
+
+
+@register.simple_tag
+def request_id() -> str:
+    """Of this request, by which its lines are found in the log."""
+    return log_lines.request_id()
 
 
 @register.filter

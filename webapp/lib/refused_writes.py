@@ -6,8 +6,8 @@ import sys
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.views.defaults import server_error
 
+from ingest import log_lines
 from webapp.lib.api.errors import plain_error
 from webapp.lib.api.json_errors import PREFIX
 
@@ -33,10 +33,10 @@ def failed(request: HttpRequest) -> HttpResponse:
     """Django's ``handler500``, called while the error is handled."""
     why = why_refused(sys.exc_info()[1])
     if not why:
-        return server_error(request)
+        return render(None, "500.html", {"request_id": log_lines.request_id()}, status=500)
     if request.path_info.startswith(PREFIX):
         answer: HttpResponse = JsonResponse(plain_error("not_writable", f"{why} Nothing was changed."), status=503)
     else:
-        answer = render(None, "503.html", {"why": why}, status=503)
+        answer = render(None, "503.html", {"why": why, "request_id": log_lines.request_id()}, status=503)
     answer["Retry-After"] = RETRY_AFTER_S
     return answer

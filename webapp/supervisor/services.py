@@ -29,6 +29,7 @@ def web(bind: str, project: Path, environment: Mapping[str, str]) -> Program:
         "--preload",  # imported once, and mostly shared
         *("--timeout", str(REQUEST_WITHIN_S), "--graceful-timeout", "5"),
         *("--access-logfile", "-", "--error-logfile", "-"),
+        *("--logger-class", "webapp.web.logging.FormedLogger"),
         "--no-control-socket",  # one for all of a user's instances, which would take it from each other
     ]
     reachable = "127.0.0.1" if not host or ip_address(host).is_unspecified else host.strip("[]")

@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ingest import log_lines
+from webapp.lib.request_ids import VARIABLE
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -22,7 +25,9 @@ class AccessLog:
 
         def noting(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
             length = next((value for name, value in headers if name.lower() == "content-length"), "-")
-            self._write(_line(environ, status, length, time.monotonic() - began))
+            request_id = str(environ.get(VARIABLE, ""))
+            with log_lines.of_request(request_id):
+                self._write(f"{_line(environ, status, length, time.monotonic() - began)} {request_id}".rstrip())
             return start_response(status, headers, *error)
 
         return self._application(environ, noting)

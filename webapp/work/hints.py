@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
+from ingest import log_lines
 from webapp.config import breaker, schedule
 
 EXPIRES_S = 2 * schedule.TICK_S
@@ -40,7 +41,12 @@ def send(task: Task, key: str, after: timedelta = timedelta()) -> None:
     from webapp.work import broker
 
     delay_s = max(after.total_seconds(), 0)
-    options = {"queue": task.queue, "countdown": delay_s or None, "expires": delay_s + EXPIRES_S}
+    options = {
+        "queue": task.queue,
+        "countdown": delay_s or None,
+        "expires": delay_s + EXPIRES_S,
+        "headers": {log_lines.REQUEST: log_lines.request_id()},
+    }
     try:
         with breaker.redis.watching():
             # Each of its answers may be in time, and all together not: connecting alone takes a dozen.

@@ -26,6 +26,7 @@ class DueWork(models.Model):
     last_finished_at = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
     last_error = models.TextField(null=True)
+    request_id = models.CharField(max_length=64, default="", help_text="of the request that made it due; the next run takes it over")
 
     objects: ClassVar = DueWorkQuerySet.as_manager()
 
@@ -65,6 +66,7 @@ class PipelineRun(models.Model):
     log_tail = models.TextField(blank=True, help_text="last 64 KiB at most, credentials removed")
     error = models.TextField(null=True)
     manifest_path = models.CharField(max_length=1000, null=True)
+    request_id = models.CharField(max_length=64, default="", help_text="of the request that it is done for; empty where it is routine")
 
     class Meta:
         ordering = ["-started_at", "-id"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import F, Q, QuerySet
 
+from ingest import log_lines
 from webapp.work.lease import LONGEST_BACKOFF, Lease
 from webapp.work.lease_holders import is_dead, me
 
@@ -33,9 +34,9 @@ class DueWorkQuerySet(QuerySet["DueWork"]):
                 self.filter(key=key).update(interval_s=interval_s)
 
     def make_due(self, key: str, interval_s: int, at: datetime) -> None:
-        """Work that was requested is due, however often it failed before."""
+        """Work that was requested is due, however often it failed before; its run will name the request."""
         self.ensure({key: interval_s}, at)
-        self.filter(key=key).update(next_attempt_at=at, failures=0)
+        self.filter(key=key).update(next_attempt_at=at, failures=0, request_id=log_lines.request_id())
 
     def mend(self, now: datetime) -> int:
         """Bring back what a clock that was set back since left far ahead: work is due, and a lease ends unless its holder still renews it.

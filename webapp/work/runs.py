@@ -10,9 +10,10 @@ from typing import Any
 
 from django.utils import timezone
 
+from ingest import log_lines
 from ingest.redaction.texts import redact
 from webapp.work.lease import Lease, LeaseLost
-from webapp.work.models import PipelineRun
+from webapp.work.models import DueWork, PipelineRun
 from webapp.work.texts import tail
 
 LOG_TAIL_BYTES = 64 * 1024
@@ -60,14 +61,26 @@ def recorded(lease: Lease, kind: str, echo: Callable[[str], None] | None = None)
     now = timezone.now()
     with lease.writing():
         abandon(lease.key, now)
-        row = PipelineRun.objects.create(kind=kind, key=lease.key, attempt=new_attempt(kind, now), started_at=now)
+        request = _request_of(lease)
+        attempt = new_attempt(kind, now)
+        row = PipelineRun.objects.create(kind=kind, key=lease.key, attempt=attempt, started_at=now, request_id=request)
     record = RunRecord(row, echo or logger.info)
-    try:
-        yield record
-    except BaseException as error:
-        _finish(record, PipelineRun.State.ABANDONED if isinstance(error, LeaseLost) else PipelineRun.State.FAILED, describe(error))
-        raise
-    _finish(record, PipelineRun.State.DONE, None)
+    with log_lines.of_request(request), log_lines.of_run(attempt):
+        try:
+            yield record
+        except BaseException as error:
+            _finish(record, PipelineRun.State.ABANDONED if isinstance(error, LeaseLost) else PipelineRun.State.FAILED, describe(error))
+            raise
+        _finish(record, PipelineRun.State.DONE, None)
+
+
+def _request_of(lease: Lease) -> str:
+    """What the row says, which survives a hint that was lost; else the request whose hint is followed."""
+    asked = DueWork.objects.filter(key=lease.key).exclude(request_id="")
+    known = asked.values_list("request_id", flat=True).first()
+    if known:
+        asked.update(request_id="")
+    return known or log_lines.request_id()
 
 
 def abandon(key: str, now: datetime) -> int:

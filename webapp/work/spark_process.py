@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from ingest import log_lines
 from spark_jobs import previous_run
 from webapp.work import forked_spark, subprocesses
 from webapp.work.hints import Task
@@ -37,7 +38,7 @@ def spark_task(name: str, queue: str, first_s: int = 0) -> Task:
 def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
     """Run ``python -m spark_jobs ARGUMENTS`` to its end; its log carries ``name``. Raises :class:`SparkFailed`."""
     # Storage options hold keys, and arguments can be seen by everybody on the machine: they go by the environment.
-    environment = {**os.environ, "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
+    environment = {**os.environ, **log_lines.environment(), "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
     log = _log_file(name)
     try:
         code = forked_spark.run(settings.SPARK_MODULE, arguments, environment, log, settings.WEIR.spark_timeout_s, record.say, record.note)

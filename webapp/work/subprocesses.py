@@ -1,6 +1,7 @@
 """Running one long command: its output kept, its time limited, all of its processes ended with it."""
 
 import contextlib
+import contextvars
 import logging
 import os
 import signal
@@ -55,7 +56,7 @@ def watch(start: Callable[[], Running], log: Path, timeout_s: float, say: Say, n
     kept = _BoundedLog(log)
     running = start()
     readers = [
-        threading.Thread(target=_read, args=(stream, kept, line_to), daemon=True)
+        threading.Thread(target=contextvars.copy_context().run, args=(_read, stream, kept, line_to), daemon=True)
         for stream, line_to in zip(running.outputs, (say, note), strict=True)
     ]
     for reader in readers:

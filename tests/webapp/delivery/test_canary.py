@@ -10,12 +10,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from ingest.log_lines import TextFormatter
 from tests.webapp.delivery.builders import LOOPBACK, delivery, endpoint
 from tests.webapp.delivery.receiver import Receiver
 from tests.weir_settings import WeirSettings
 from webapp.accounts.models import User
 from webapp.config import encryption
-from webapp.config.logs import RedactingFormatter
 from webapp.delivery import addresses, signing
 from webapp.delivery.endpoint_entry import EndpointEntry, enter
 from webapp.delivery.models import Delivery, Endpoint
@@ -30,7 +30,7 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(receiver: Receiver, weir: 
     weir(smtp_url=f"smtp://u:{CANARY}@127.0.0.1:9999")
     logged = io.StringIO()
     handler = logging.StreamHandler(logged)
-    handler.setFormatter(RedactingFormatter("%(message)s"))
+    handler.setFormatter(TextFormatter())
     logging.getLogger().addHandler(handler)
     logging.getLogger().setLevel(logging.DEBUG)
     secret = signing.new_secret()

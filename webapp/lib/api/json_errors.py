@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 
+from ingest import log_lines
 from webapp.lib.api.errors import plain_error
 
 PREFIX = "/api/"
@@ -36,7 +37,10 @@ def _is_json(response: HttpResponseBase) -> bool:
 
 def _as_json(response: HttpResponseBase) -> HttpResponse:
     code, message = _SAID.get(response.status_code, _BUG if response.status_code >= 500 else ("error", response.reason_phrase))
-    answer = JsonResponse(plain_error(code, message), status=response.status_code)
+    body = plain_error(code, message)
+    if response.status_code >= 500:
+        body["error"]["request_id"] = log_lines.request_id()
+    answer = JsonResponse(body, status=response.status_code)
     for name, value in response.headers.items():
         if name not in ("Content-Type", "Content-Length", "Content-Security-Policy"):
             answer.headers[name] = value

@@ -10,7 +10,7 @@ from webapp.work.models import PipelineRun, SkippedInput
 class PipelineRunSerializer(serializers.ModelSerializer[PipelineRun]):
     class Meta:
         model = PipelineRun
-        fields = ("kind", "key", "attempt", "state", "started_at", "finished_at", "duration_ms", "counts", "error")
+        fields = ("kind", "key", "attempt", "state", "started_at", "finished_at", "duration_ms", "counts", "error", "request_id")
 
 
 class SkippedInputSerializer(serializers.ModelSerializer[SkippedInput]):

@@ -1,0 +1,96 @@
+"""Weir's own log: one line a record, as text or as JSON, and which request and run a record belongs to.
+
+Every process of Weir writes it so, those of Spark jobs as well, which are told both by their environment. Credentials never get into it.
+"""
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+from ingest.redaction.texts import redact
+
+FORMAT, REQUEST, RUN = "WEIR_LOG_FORMAT", "WEIR_REQUEST_ID", "WEIR_RUN"
+TEXT, JSON = FORMS = ("text", "json")
+
+_request_id: ContextVar[str] = ContextVar("request_id", default="")
+_run: ContextVar[str] = ContextVar("run", default="")
+
+
+def request_id() -> str:
+    """Of the request that this is done for; "" where it is done for none."""
+    return _request_id.get() or os.environ.get(REQUEST, "")
+
+
+def run() -> str:
+    """The attempt of due work that is going on, as the pipeline page names it; "" where none is."""
+    return _run.get() or os.environ.get(RUN, "")
+
+
+@contextmanager
+def of_request(request: str) -> Iterator[None]:
+    token = _request_id.set(request)
+    try:
+        yield
+    finally:
+        _request_id.reset(token)
+
+
+@contextmanager
+def of_run(attempt: str) -> Iterator[None]:
+    token = _run.set(attempt)
+    try:
+        yield
+    finally:
+        _run.reset(token)
+
+
+def environment() -> dict[str, str]:
+    """What a process that is started now has to be told."""
+    return {REQUEST: request_id(), RUN: run()}
+
+
+class TextFormatter(logging.Formatter):
+    """``2026-11-24 05:00:00,001 INFO webapp.work.runs [spark-… 4f2a…] message``; trace-backs in lines of their own."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s %(belongs_to)s%(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        whose = " ".join(filter(None, (run(), request_id())))
+        record.belongs_to = f"[{whose}] " if whose else ""
+        return redact(super().format(record))
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: ``time`` (UTC), ``level``, ``logger``, ``message``, ``process``, and where there are any ``request_id``,
+    ``run``, ``status_code`` and ``exception``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": redact(record.getMessage()),
+            "process": record.process,
+            "request_id": request_id(),
+            "run": run(),
+            "status_code": getattr(record, "status_code", None),
+            "exception": redact(self.formatException(record.exc_info)) if record.exc_info else None,
+        }
+        return json.dumps({name: value for name, value in said.items() if value not in (None, "")}, ensure_ascii=False)
+
+
+def formatter(form: str) -> logging.Formatter:
+    return JsonFormatter() if form == JSON else TextFormatter()
+
+
+def configure(environ: Mapping[str, str], level: int = logging.WARNING) -> None:
+    """For processes without Django: on standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter(environ.get(FORMAT, TEXT)))
+    logging.basicConfig(level=level, handlers=[handler])
