@@ -24,6 +24,7 @@ from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.fleet.models import Cluster
 from webapp.growth.models import StorageQuota
+from webapp.incidents.models import Incident
 from webapp.push.models import PushToken
 from webapp.reports.models import IncidentReport
 from webapp.storage.models import StorageRoot
@@ -48,6 +49,7 @@ OWNER: dict[str, type[Model]] = {
     "plans": CleanupPlan,
     "cleanup-plans": CleanupPlan,
     "alerts": Alert,
+    "incidents": Incident,
     "deliveries": Delivery,
     "reports": IncidentReport,
     "clusters": Cluster,
@@ -58,7 +60,7 @@ OWNER: dict[str, type[Model]] = {
 
 MISSING: dict[str, tuple[str, ...]] = {
     "pk": ("987654",),
-    "uid": tuple(f"{kind}_{'a' * 26}" for kind in ("alr", "rep", "msg")),
+    "uid": tuple(f"{kind}_{'a' * 26}" for kind in ("alr", "inc", "rep", "msg")),
     "form": ("json", "md"),
     "verb": ("undo", "withdraw"),
     "id": ("987654",),

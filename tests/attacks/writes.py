@@ -69,6 +69,8 @@ FORMS: dict[str, Write] = {
     ),
     "account-token-create": Write(Role.VIEWER, lambda: {"name": "mine", "scope": "read", "days": "30"}),
     "alerts-acknowledge": operators(lambda: {"uid": Alert.objects.values_list("uid", flat=True)[0], "comment": "mine"}),
+    "incident-acknowledge": operators(lambda: {"comment": "mine"}),
+    "incident-silence": operators(lambda: {"hours": "4"}),
     "alert-comment": operators(lambda: {"comment": "seen"}),
     "silence-new": operators(lambda: {"matchers": TEXT_MATCHERS, "reason": "known", "hours": "2"}),
     "silence-end": operators(),
@@ -134,6 +136,9 @@ API: dict[tuple[str, str], Write] = {
     ("api-endpoints-enable", "post"): operators(changes=False),
     ("api-endpoints-rotate", "post"): operators(),
     ("api-endpoints-test", "post"): operators(),
+    ("api-incidents-acknowledge", "post"): operators(lambda: {"comment": "mine"}),
+    ("api-incidents-silence", "post"): operators(lambda: {"lasts_s": 600}),
+    ("api-incidents-take-back", "post"): operators(changes=False),
     ("api-maintenance-windows-list", "post"): operators(
         lambda: {"matchers": MATCHERS, "reason": "upgrade", "weekday": 1, "time_of_day": "02:00", "duration_s": 5400}
     ),

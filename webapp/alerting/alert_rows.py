@@ -18,7 +18,7 @@ SAME = (
 )  # fmt: skip
 TEXTS = ("job_name", "subject_kind", "subject", "confidence", "title", "cause", "next_step", "evidence")
 WRITTEN = (
-    *SAME, *TEXTS, "job_id", "earlier_job_ids", "fired", "severity", "severity_rank", "finding", "labels", "recorded",
+    *SAME, *TEXTS, "job_id", "earlier_job_ids", "incident", "fired", "severity", "severity_rank", "finding", "labels", "recorded",
     "acknowledged_by", "acknowledged_name", "acknowledged_at", "acknowledge_comment", "ended_because",
 )  # fmt: skip
 LIFE_ONLY = (*SAME, "fired", "severity", "severity_rank", "ended_because")

@@ -52,6 +52,7 @@ class Happened(models.TextChoices):
     RESOLVED = "resolved", "resolved"
     REOPENED = "reopened", "opened again"
     ACKNOWLEDGED = "acknowledged", "acknowledged"
+    JOINED = "joined", "acknowledged with its incident"
     TAKEN_BACK = "taken_back", "acknowledgement taken back"
     COMMENT = "comment", "commented"
     MUTED = "muted", "muted"

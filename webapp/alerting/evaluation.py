@@ -14,9 +14,11 @@ from django.db import transaction
 from webapp.alerting import evaluation_hint, notifications
 from webapp.alerting.finding_intake import changed_texts, copy_changed, take_marked
 from webapp.alerting.hold_times import chunks_held, hold
+from webapp.alerting.incident_alerts import gather_untold
 from webapp.alerting.models import AlertGroup
 from webapp.alerting.muting import Mutes, affected_by, mute
 from webapp.alerting.policies import Policies
+from webapp.incidents.joining import forget_deleted_findings
 from webapp.work.lease import WriteGuard
 from webapp.work.models import Manifest
 
@@ -60,6 +62,9 @@ def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
     for pks in affected_by(mutes):
         with writing():
             muted += mute(pks, mutes, now)
+    with writing():
+        forget_deleted_findings()
+        gather_untold()
     with writing():
         groups = notifications.plan(now)
     gathers = _is_loading(now)

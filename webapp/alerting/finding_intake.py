@@ -8,6 +8,7 @@ from django.db.models import F, Q
 
 from webapp.alerting.alert_rows import TEXTS, Written, copy_texts, episode_of, life_of, put
 from webapp.alerting.choices import OPEN
+from webapp.alerting.incident_alerts import follow, join_incident
 from webapp.alerting.lifecycle import FLAP_WINDOW, take
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
@@ -15,6 +16,8 @@ from webapp.alerting.row_updates import write
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 from webapp.fleet.attempts import predecessors
+from webapp.incidents.joining import join
+from webapp.incidents.models import Incident
 from webapp.lib.chunks import chunks
 
 FINDINGS_AT_ONCE = 500
@@ -32,16 +35,25 @@ def take_marked(policies: Policies, now: datetime) -> int:
     findings = list(marked[:FINDINGS_AT_ONCE])
     if not findings:
         return 0
+    joined = join(findings, now)
+    follow(joined)
     known = _known(findings)
     written = Written()
     for finding in findings:
-        _take(finding, known, policies, written, now)
+        _take(finding, joined.of_finding.get(finding.pk), known, policies, written, now)
     written.save(now)
     Finding.objects.filter(pk__in=[finding.pk for finding in findings]).update(to_alert=False)
     return len(findings)
 
 
-def _take(finding: Finding, known: dict[Identity, list[Alert]], policies: Policies, written: Written, now: datetime) -> None:
+def _take(
+    finding: Finding,
+    incident: Incident | None,
+    known: dict[Identity, list[Alert]],
+    policies: Policies,
+    written: Written,
+    now: datetime,
+) -> None:
     identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
     rule_policy = policies.rule_policy(finding.rule, finding.cluster, finding.job_id, finding.job_name)
     episode = episode_of(finding, rule_policy.rank(finding.severity_rank))
@@ -65,7 +77,7 @@ def _take(finding: Finding, known: dict[Identity, list[Alert]], policies: Polici
         known[identity].insert(0, row)
         written.new.append(row)
         copy_texts(row, finding)
-    elif step.life == last and row.finding_id == finding.pk:
+    elif step.life == last and row.finding_id == finding.pk and row.incident_id == (incident.uid if incident else None):
         return
     elif finding.first_seen >= step.life.episode_at:
         copy_texts(row, finding)
@@ -74,6 +86,8 @@ def _take(finding: Finding, known: dict[Identity, list[Alert]], policies: Polici
         row.ended_because = policies.why_ended(row.cluster)
     written.change(row)
     written.note(row, step.events)
+    if incident is not None and (row.incident_id is None or finding.first_seen >= step.life.episode_at):
+        written.note(row, join_incident(row, incident, now))
 
 
 def _hand_over(finding: Finding, known: dict[Identity, list[Alert]]) -> None:

@@ -14,19 +14,38 @@ from spark_jobs.diagnosis.registry import all_rules
 from webapp.alerting.choices import BLIND
 from webapp.alerting.models import Alert
 from webapp.delivery.notices import FIRING, MOST_MUTED, NoticeAlert
+from webapp.incidents.models import Incident
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What several alerts of a notice need from other rows, read at once. ``muted``: alert number → count and first names."""
+    """What several alerts of a notice need from other rows, read at once. ``muted``: alert number → count and first names.
+
+    ``causes``: uid of an incident → number and title of the finding that is its cause.
+    """
 
     muted: dict[int, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     rules: frozenset[str] = frozenset()
+    causes: dict[str, tuple[int | None, str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, rows: Sequence[Alert]) -> "Facts":
         parents = [row.pk for row in rows if row.rule == BLIND]
-        return cls(muted_names(parents), frozenset(all_rules()))
+        found = Incident.objects.filter(uid__in={row.incident_id for row in rows if row.incident_id})
+        named = found.values_list("uid", "cause", "cause__title", "title")
+        return cls(muted_names(parents), frozenset(all_rules()), {uid: (cause, now or then) for uid, cause, now, then in named})
+
+    def is_cause(self, row: Alert) -> bool:
+        return self.causes.get(row.incident_id or "", (None, ""))[0] == row.finding_id is not None
+
+    def in_order(self, rows: Sequence[Alert]) -> list[Alert]:
+        """What is open first, the worst incidents first, the alerts of each together, its cause first."""
+        worst: dict[tuple[bool, str], tuple[int, int]] = {}
+        for place, row in enumerate(rows):
+            key = (row.is_open, row.incident_id or row.uid)
+            known = worst.get(key, (0, place))
+            worst[key] = (min(known[0], -row.severity_rank), known[1])
+        return sorted(rows, key=lambda row: (not row.is_open, *worst[row.is_open, row.incident_id or row.uid], not self.is_cause(row)))
 
 
 def muted_names(parents: Sequence[int]) -> dict[int, tuple[int, tuple[str, ...]]]:
@@ -77,6 +96,8 @@ def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
         muted_count=muted_count,
         muted=muted,
         labels=row.labels,
+        incident_id=row.incident_id,
+        incident_title="" if facts.is_cause(row) else facts.causes.get(row.incident_id or "", (None, ""))[1],
         links=links(row, facts.rules),
     )
 
@@ -88,6 +109,8 @@ def links(row: Alert, rules: frozenset[str]) -> dict[str, str]:
         found["finding"] = reverse("finding", args=(row.finding_id,))
     if row.rule in rules:
         found["runbook"] = reverse("rule", args=(row.rule,)) + "#runbook-title"
+    if row.incident_id:
+        found["incident"] = reverse("incident", args=(row.incident_id,))
     if row.job_id:
         found["job"] = reverse("job", args=(row.cluster, row.job_id))
     return {name: base + path for name, path in found.items()}

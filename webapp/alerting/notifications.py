@@ -77,19 +77,18 @@ def notify(group: AlertGroup, now: datetime) -> int:
     ended = [row for row in news if row.state == AlertState.RESOLVED and row.told != Notified.NOTHING]
     if not news:
         return 0
-    facts = Facts.read(news)
     made = 0
     if firing or ended:
         is_new = any(row.told == Notified.NOTHING for row in firing)
         kind = FIRING if is_new or ended_early else "changed" if firing else RESOLVED
-        _queue(group, kind, [*firing, *ended_early, *ended], facts, now, still_firing=ended_early)
+        _queue(group, kind, [*firing, *ended_early, *ended], now, still_firing=ended_early)
         made += 1
     elif ended_early:
-        _queue(group, FIRING, ended_early, facts, now, still_firing=ended_early)
+        _queue(group, FIRING, ended_early, now, still_firing=ended_early)
         made += 1
     if ended_early:
         # It fired and was resolved between two evaluations: a receiver that keeps a state needs both notices.
-        _queue(group, RESOLVED, ended_early, facts, now)
+        _queue(group, RESOLVED, ended_early, now)
         made += 1
     _mark_notified(group, news, made, now)
     return made
@@ -100,7 +99,7 @@ def repeat(group: AlertGroup, now: datetime) -> int:
     rows = list(_unanswered().filter(group=group).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST))
     if not rows:
         return 0
-    _queue(group, "repeat", rows, Facts.read(rows), now)
+    _queue(group, "repeat", rows, now)
     AlertGroup.objects.filter(pk=group.pk).update(last_notified_at=now, notices=F("notices") + 1)
     return 1
 
@@ -110,9 +109,7 @@ def _unanswered() -> AlertQuerySet:
     return rows
 
 
-def _queue(
-    group: AlertGroup, kind: str, changed: Sequence[Alert], facts: Facts, now: datetime, still_firing: Sequence[Alert] = ()
-) -> Notice:
+def _queue(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime, still_firing: Sequence[Alert] = ()) -> Notice:
     notified_as_firing = {row.pk for row in still_firing}
     known = {row.pk for row in changed}
     others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
@@ -122,8 +119,10 @@ def _queue(
         if room
         else []
     )
+    facts = Facts.read([*changed, *beside])
     alerts: list[NoticeAlert] = [
-        notice_alert(row, facts, status=FIRING if row.is_open or row.pk in notified_as_firing else RESOLVED) for row in (*changed, *beside)
+        notice_alert(row, facts, status=FIRING if row.is_open or row.pk in notified_as_firing else RESOLVED)
+        for row in (*facts.in_order(changed), *facts.in_order(beside))
     ]
     firing_total = others.count() + len(notified_as_firing)
     resolved_total = sum(alert.status == RESOLVED for alert in alerts)

@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "webapp.filesystem_calls",
     "webapp.starts",
     "webapp.findings",
+    "webapp.incidents",
     "webapp.pressure",
     "webapp.checkpoints",
     "webapp.storage",

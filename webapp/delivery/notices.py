@@ -51,8 +51,12 @@ class NoticeAlert:
     muted: tuple[str, ...] = ()
     """The first 50 of them, by name."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    incident_id: str | None = None
+    """Uid of the incident that it is part of."""
+    incident_title: str = ""
+    """Title of what is its cause, where that is another finding."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """``alert``, ``finding``, ``runbook``, ``job``: absolute addresses, as far as there are any."""
+    """``alert``, ``finding``, ``runbook``, ``job``, ``incident``: absolute addresses, as far as there are any."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,7 @@ def _discreet(alert: NoticeAlert) -> NoticeAlert:
         next_step=redact(alert.next_step),
         evidence=tuple(redact_texts(alert.evidence)),
         muted=tuple(redact(name) for name in alert.muted),
+        incident_title=redact(alert.incident_title),
         labels=redact_texts(dict(alert.labels)),
     )
 
@@ -172,7 +177,8 @@ def _alert(raw: dict[str, Any]) -> NoticeAlert:
         "evidence": tuple(raw["evidence"]),
         "muted": tuple(raw["muted"]),
     }
-    return NoticeAlert(**{one.name: given[one.name] for one in fields(NoticeAlert)})
+    # What an earlier version of Weir queued has no incident.
+    return NoticeAlert(**{one.name: given[one.name] for one in fields(NoticeAlert) if one.name in given})
 
 
 def _instant(text: str) -> datetime:

@@ -13,7 +13,7 @@ def title_of(notice: Notice) -> str:
     count = notice.firing_total if firing else notice.resolved_total
     lead = leading(notice)
     more = notice.alerts_total - 1
-    words = f"[{notice.status} {count}] {notice.cluster or 'storage'}: {lead.title if lead else notice.family}"
+    words = f"[{notice.status} {count}] {notice.cluster or 'storage'}: {(lead.incident_title or lead.title) if lead else notice.family}"
     return one_line(words + (f" (and {more} more)" if more > 0 else ""))
 
 

@@ -4,12 +4,14 @@ A JobManager that comes back at its address, or somebody who submits a job again
 side are different jobs: none of them follows another.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 
 from webapp.fleet.models import JobCurrent
 
 MOST_SHOWN = 20
+MOST_OF_LINES = 20_000
 PARAMETER, ALL, THIS = "attempts", "all", "this"
 """Of queries: rows of all attempts of a job, or of the one that is named."""
 READ = ("job_id", "name", "state", "terminal", "start_time", "first_seen_at", "end_time", "last_seen_at", "as_of", "cluster", "restored_at")
@@ -58,3 +60,22 @@ def predecessors(jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], set[s
     own = JobCurrent.objects.filter(cluster__in={one[0] for one in wanted}, job_id__in={one[1] for one in wanted}).only(*READ)
     found = {(job.cluster, job.job_id): {one.job_id for one in line_of(job) if follows(job, one)} for job in own if job.name}
     return {key: found.get(key, set()) for key in wanted}
+
+
+def oldest_of_lines(jobs: Iterable[tuple[str, str]], since: datetime) -> dict[tuple[str, str], str]:
+    """Of each job (cluster, id), and of those of its line that lived after ``since``: the oldest id of these. Two queries a cluster."""
+    ids: dict[str, set[str]] = defaultdict(set)
+    for cluster, job_id in jobs:
+        ids[cluster].add(job_id)
+    found = {(cluster, job_id): job_id for cluster, of_cluster in ids.items() for job_id in of_cluster}
+    for cluster, of_cluster in ids.items():
+        of_name: dict[str, list[JobCurrent]] = defaultdict(list)
+        names = JobCurrent.objects.filter(cluster=cluster, job_id__in=of_cluster).exclude(name="").values("name")
+        same = JobCurrent.objects.filter(cluster=cluster, name__in=names, last_seen_at__gte=since).only(*READ)
+        for job in same.order_by("-start_time", "-id")[:MOST_OF_LINES].iterator():
+            of_name[job.name or ""].append(job)
+        for alike in of_name.values():
+            for job in alike[: 5 * MOST_SHOWN]:
+                line = [job, *(other for other in alike[: 5 * MOST_SHOWN] if follows(job, other) or follows(other, job))]
+                found[cluster, job.job_id] = min(line, key=lambda one: (began_at(one) or one.as_of, one.pk)).job_id
+    return found

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from django.core.management.base import CommandError
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import Cluster, JobCurrent
@@ -49,7 +49,7 @@ class RowsCommand(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         given = {name: options[name] for name in self.filters.parameters() if options.get(name)}
         try:
-            rows = self.filters(given, self.model._default_manager.all()).checked()
+            rows = self.filters(given, self.rows()).checked()
         except WrongParameters as error:
             raise CommandError(str(error), returncode=REFUSED) from error
         self._check_cluster(options["cluster"])
@@ -57,6 +57,10 @@ class RowsCommand(PreparedCommand):
             rows = rows.filter(job_id__in=self._job_ids(options["job"], options["cluster"]))
         found = rows.order_by(*self.order).values(*self.names).iterator(ROWS_AT_ONCE)
         print_lines(self.stdout, (json_line(self.names, [*row.values()]) for row in found) if options["json"] else self._table(found))
+
+    def rows(self) -> QuerySet[Any]:
+        """What it may print of."""
+        return self.model._default_manager.all()
 
     def cells(self, row: dict[str, Any]) -> dict[str, Any]:
         """What the table shows of a row."""

@@ -27,6 +27,8 @@ class Labelled(Protocol):
     def subject(self) -> str: ...
     @property
     def subject_kind(self) -> str: ...
+    @property
+    def incident_id(self) -> str | None: ...
 
 
 def matched_labels(alert: Labelled) -> dict[str, str]:
@@ -42,4 +44,5 @@ def matched_labels(alert: Labelled) -> dict[str, str]:
         "confidence": alert.confidence,
         "subject": alert.subject,
         "subject_kind": alert.subject_kind,
+        "incident": alert.incident_id or "",
     }

@@ -21,6 +21,8 @@ from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.growth.models import ClusterDay, StoredDay
+from webapp.incidents.choices import IncidentState
+from webapp.incidents.models import Incident
 from webapp.pressure.models import PressureWindow
 from webapp.starts.models import JobStart
 from webapp.storage.auditing import audit_retention
@@ -82,6 +84,7 @@ RULES = (
     Rule("health of jobs", JobJudgement, "as_of", notable),
     Rule("growth of clusters by the day", ClusterDay, "day", sums),
     Rule("growth of stored files by the day", StoredDay, "day", sums),
+    Rule("incidents that are over", Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)),
     Rule("resolved alerts", Alert, "resolved_at", notable, Q(state=AlertState.RESOLVED)),
 )
 RULES_OF_WEIR = (

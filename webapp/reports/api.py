@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.alerting.models import Alert
+from webapp.incidents.models import Incident
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.reports import orders, report_scope
@@ -45,11 +46,14 @@ class JobChoice(serializers.Serializer[Any]):
 
 
 class ReportRequest(serializers.Serializer[Any]):
-    """Jobs and a range, or an alert; for a digest a range alone. Instants as ISO 8601, or relative as in now-6h."""
+    """Jobs and a range, or an alert or an incident; for a digest a range alone. Instants as ISO 8601, or relative as in now-6h."""
 
     kind = serializers.ChoiceField(choices=ReportKind.choices, default=ReportKind.INCIDENT)
     jobs = serializers.ListField(child=JobChoice(), required=False, max_length=MOST_JOBS, default=list)
     alert = serializers.RegexField(_TEXT, required=False, allow_blank=True, max_length=64, default="", help_text="uid of an alert")
+    incident = serializers.RegexField(
+        _TEXT, required=False, allow_blank=True, max_length=64, default="", help_text="uid of an incident: all of its jobs"
+    )
     title = serializers.RegexField(_TEXT, required=False, allow_blank=True, max_length=200, default="")
 
     def get_fields(self) -> dict[str, Any]:
@@ -121,11 +125,15 @@ def _requested(entered: dict[str, Any], request: Request) -> IncidentReport:
     if entered["kind"] == ReportKind.DIGEST:
         start, end = report_scope.span(entered["from"] or "now-7d", entered["to"], now)
         return orders.request_digest(start, end, user=request.user, name=name, at=now)
-    if entered["alert"]:
+    if entered["incident"]:
+        scope = report_scope.scope_of_incident(get_object_or_404(Incident, uid=entered["incident"]), now)
+    elif entered["alert"]:
         scope = report_scope.scope_of_alert(get_object_or_404(Alert, uid=entered["alert"]), now)
     else:
         scope = report_scope.scope([JobKey(one["cluster"], one["job_id"]) for one in entered["jobs"]], entered["from"], entered["to"], now)
-    return orders.request_report(scope, user=request.user, name=name, at=now, title=entered["title"], from_alert=entered["alert"])
+    return orders.request_report(
+        scope, user=request.user, name=name, at=now, title=entered["title"], from_alert=entered["incident"] or entered["alert"]
+    )
 
 
 def _report(uid: str) -> IncidentReport:

@@ -9,6 +9,6 @@ from webapp.reports.choices import ReportKind, ReportState
 class ReportFilters(ListFilters):
     kind = Choice(ReportKind.values)
     state = Choice(ReportState.values)
-    from_alert = Text(about="uid of the alert it was made from")
+    from_alert = Text(about="uid of the alert or the incident it was made from")
     time_field = "asked_at"
     order = NEWEST_ROWS_FIRST

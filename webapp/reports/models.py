@@ -23,7 +23,7 @@ class IncidentReport(models.Model):
     jobs = models.JSONField(default=list, blank=True, help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest")
     start = models.DateTimeField()
     end = models.DateTimeField()
-    from_alert = models.CharField(max_length=64, blank=True, help_text="uid of the alert it was made from")
+    from_alert = models.CharField(max_length=64, blank=True, help_text="uid of the alert or the incident it was made from")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="reports")
     author_name = models.CharField(max_length=200, blank=True, help_text="their name at that time")
     state = models.CharField(max_length=16, choices=ReportState.choices, default=ReportState.QUEUED)

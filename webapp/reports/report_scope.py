@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Max, Min, Q
 from django.http import QueryDict
 
 from webapp.alerting.models import Alert
+from webapp.findings.models import Finding
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.job_lookup import whole_life
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.incidents.models import Incident
 from webapp.lib import timeranges
 from webapp.lib.instants import drawable
 from webapp.lib.timeranges import BadTimeRange
@@ -99,6 +101,18 @@ def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
         start = life.from_time if life.to_time - life.from_time <= SHORT_LIFE else max(start, life.from_time)
         end = life.to_time if life.to_time - life.from_time <= SHORT_LIFE else min(max(end, start + AFTER), life.to_time)
     return checked(jobs, start, min(end, start + LONGEST))
+
+
+def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
+    """The jobs of its findings, the worst first, from a little before it began. Raises :class:`BadScope`."""
+    of_jobs = Finding.objects.filter(incident_member__incident=incident).exclude(job_id="")
+    found = of_jobs.order_by().values_list("cluster", "job_id").annotate(rank=Max("severity_rank"), first=Min("first_seen"))
+    jobs = [JobKey(cluster, job_id) for cluster, job_id, _, _ in found.order_by("-rank", "first", "job_id")[:MOST_JOBS]]
+    if not jobs and not incident.cluster:
+        raise BadScope("This incident is of a storage root, which belongs to no job; choose jobs instead.")
+    began, ended = drawable(incident.began_at) - BEFORE, min(drawable(incident.ended_at or at) + AFTER, at)
+    end = max(ended, began + BEFORE)
+    return checked(jobs or _worst_of(incident.cluster), max(began, end - LONGEST), end)
 
 
 def _worst_of(cluster: str) -> list[JobKey]:

@@ -1,6 +1,6 @@
 """Reports: the list, asking for one, watching it being made, reading it, taking it along."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from csp.decorators import csp_exempt
@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
 from webapp.alerting.models import Alert
+from webapp.incidents.models import Incident
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.refusals import ActionRefused
@@ -19,6 +20,7 @@ from webapp.reports import orders, report_scope
 from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.filters import ReportFilters
+from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.models import IncidentReport
 from webapp.reports.presentation import verdict
 from webapp.reports.renderers import html
@@ -69,7 +71,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 @operators_only
 def new(request: HttpRequest) -> HttpResponse:
-    """The form; by POST the order, of the jobs and the range in it or of the alert in the address."""
+    """The form; by POST the order, of the jobs and the range in it or of the alert or incident in the address."""
     now = timezone.now()
     if request.method == "POST":
         try:
@@ -152,11 +154,23 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
 
 
 def _ordered(request: HttpRequest) -> IncidentReport:
-    now, uid = timezone.now(), request.GET.get("alert", "") or request.POST.get("alert", "")
-    alert = get_object_or_404(Alert, uid=uid[:64].replace("\x00", "")) if uid else None
-    scope = report_scope.scope_of_alert(alert, now) if alert else report_scope.scope_of(request.POST, now)
+    now = timezone.now()
+    scope, uid = _asked_of(request, now)
     title, name = request.POST.get("title", "")[:200], request.user.get_username()
-    return orders.request_report(scope, user=request.user, name=name, at=now, title=title, from_alert=alert.uid if alert else "")
+    return orders.request_report(scope, user=request.user, name=name, at=now, title=title, from_alert=uid)
+
+
+def _asked_of(request: HttpRequest, now: datetime) -> tuple[ReportScope, str]:
+    """The incident or the alert in the address and its uid, else what the form says. Raises :class:`BadScope`."""
+    if uid := _uid(request, "incident"):
+        return report_scope.scope_of_incident(get_object_or_404(Incident, uid=uid), now), uid
+    if uid := _uid(request, "alert"):
+        return report_scope.scope_of_alert(get_object_or_404(Alert, uid=uid), now), uid
+    return report_scope.scope_of(request.POST, now), ""
+
+
+def _uid(request: HttpRequest, name: str) -> str:
+    return (request.GET.get(name, "") or request.POST.get(name, ""))[:64].replace("\x00", "")
 
 
 def _report(uid: str) -> IncidentReport:

@@ -19,6 +19,7 @@ urlpatterns = [
     path("api/v1/", include("webapp.site.api_urls")),
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.site.pipeline_urls")),
+    path("", include("webapp.site.incident_urls")),
     path("", include("webapp.findings.urls")),
     path("", include("webapp.what_if.urls")),
     path("", include("webapp.delivery.urls")),

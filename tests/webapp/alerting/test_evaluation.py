@@ -341,7 +341,7 @@ def test_links_lead_back(settings):
     look(30)
     links = told()[0].alerts[0].links
     assert links["alert"].endswith(f"/alerts/{the_alert().uid}") and links["runbook"].endswith("#runbook-title")
-    assert set(links) == {"alert", "finding", "runbook", "job"} and all(link.startswith("http") for link in links.values())
+    assert set(links) == {"alert", "finding", "incident", "runbook", "job"} and all(link.startswith("http") for link in links.values())
 
 
 def test_an_alert_lasts_over_a_pause_shorter_than_its_hold():

@@ -15,14 +15,15 @@ class AlertSerializer(serializers.ModelSerializer[Alert]):
 
     group = serializers.CharField(source="group.key", read_only=True)
     inhibited_by = serializers.CharField(source="inhibited_by.uid", read_only=True, allow_null=True)
+    incident = serializers.CharField(source="incident_id", read_only=True, allow_null=True)
 
     class Meta:
         model = Alert
         fields = (
             "uid", "rule", "severity", "confidence", "state", "cluster", "job_id", "job_name", "subject_kind", "subject_id", "subject",
-            "title", "cause", "next_step", "evidence", "labels", "group", "finding", "recorded", "starts_at", "ends_at", "fired_at",
-            "resolved_at", "ended_because", "quiet_since", "firings", "flapping", "told", "told_at", "muted_by", "inhibited_by", "silence",
-            "maintenance", "acknowledged_name", "acknowledged_at", "acknowledge_comment",
+            "title", "cause", "next_step", "evidence", "labels", "group", "finding", "incident", "recorded", "starts_at", "ends_at",
+            "fired_at", "resolved_at", "ended_because", "quiet_since", "firings", "flapping", "told", "told_at", "muted_by", "inhibited_by",
+            "silence", "maintenance", "acknowledged_name", "acknowledged_at", "acknowledge_comment",
         )  # fmt: skip
         read_only_fields = fields
 

@@ -10,6 +10,7 @@ from webapp.alerting.models.group import AlertGroup
 from webapp.alerting.models.mutes import MaintenanceWindow, Silence
 from webapp.alerting.querysets import AlertQuerySet
 from webapp.findings.choices import Severity
+from webapp.incidents.models import Incident
 from webapp.lib.uids import new_uid
 
 
@@ -33,6 +34,7 @@ class Alert(models.Model):
     # No constraint in the database: findings are made anew by another process, which must not wait for alerts or fail of them.
     finding = models.ForeignKey("findings.Finding", null=True, on_delete=models.SET_NULL, db_constraint=False, related_name="alerts")
     group = models.ForeignKey(AlertGroup, on_delete=models.PROTECT, related_name="alerts")
+    incident = models.ForeignKey(Incident, null=True, to_field="uid", on_delete=models.SET_NULL, related_name="alerts")
 
     job_name = models.CharField(max_length=300, null=True)
     subject_kind = models.CharField(max_length=16)

@@ -45,8 +45,8 @@ MOST_DELIVERIES = 50
 MOST_BESIDE = 12
 LATELY, MOST_RESOLVED = timedelta(days=1), 20
 EXPORTED = (
-    "uid", "rule", "severity", "confidence", "state", "cluster", "job_id", "job_name", "subject", "title", "starts_at", "ends_at",
-    "fired_at", "resolved_at", "ended_because", "firings", "flapping", "muted_by", "acknowledged_name", "acknowledged_at",
+    "uid", "incident", "rule", "severity", "confidence", "state", "cluster", "job_id", "job_name", "subject", "title", "starts_at",
+    "ends_at", "fired_at", "resolved_at", "ended_because", "firings", "flapping", "muted_by", "acknowledged_name", "acknowledged_at",
     "acknowledge_comment", "told", "told_at", "cause", "next_step", "evidence", "subject_kind", "subject_id", "labels",
 )  # fmt: skip
 STATES = {

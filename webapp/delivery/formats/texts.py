@@ -52,6 +52,8 @@ def since(alert: NoticeAlert) -> str:
 def notes(alert: NoticeAlert) -> list[str]:
     """What else is to be known on call, one sentence each."""
     found = []
+    if alert.incident_title:
+        found.append(f"It follows from: {line(alert.incident_title, 200)}")
     if alert.flapping:
         found.append("It fires repeatedly (flapping); it is resolved after ten minutes without firing.")
     if alert.acknowledged_by:

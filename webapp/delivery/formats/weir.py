@@ -52,7 +52,13 @@ _ALERT: dict[str, Any] = {
     "muted_count": {**_COUNT, "description": "Alerts this one inhibits."},
     "muted": {"type": "array", "items": _TEXT, "maxItems": MOST_MUTED, "description": "The first of them."},
     "labels": {"type": "object", "additionalProperties": _TEXT},
-    "links": {"type": "object", "additionalProperties": _TEXT, "description": "alert, finding, runbook, job: addresses of pages."},
+    "incident_id": {"type": ["string", "null"], "description": "Of the incident it is part of: findings of one cause."},
+    "incident_title": {**_TEXT, "description": "What it follows from; empty where it is the cause itself."},
+    "links": {
+        "type": "object",
+        "additionalProperties": _TEXT,
+        "description": "alert, finding, runbook, job, incident: addresses of pages.",
+    },
 }
 
 _NOTICE: dict[str, Any] = {

@@ -1,0 +1,214 @@
+"""Findings of one cause as one incident: pure functions on plain data, whatever the order in which findings become known.
+
+Two findings belong together where they are near in time and
+
+* one follows from the other (:mod:`spark_jobs.diagnosis.consequences`), in one job under any of its ids, or
+* they are episodes of the same rule about the same subject, or
+* they are of one rule in several jobs of one cluster and name the same broken thing: a TaskManager that was lost, the one host that
+  declines for one reason, the missing file. Host names repeat among clusters, so that clusters are never brought together.
+
+An incident is all that hangs together by such ties. A tie depends on its two findings alone, so it holds whenever each of them came.
+"""
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from spark_jobs.diagnosis.consequences import CONSEQUENCES
+
+LEAST_NEAR = timedelta(minutes=5)
+"""A rule sees a consequence minutes after its cause, or before it: windows are minutes, and checkpoints end late."""
+RECURS_WITHIN = timedelta(minutes=15)
+"""Of one rule and subject: longer than an alert that fires again and again is held."""
+MOST_COMPARED = 200
+"""Findings of one incident among which the cause is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the data of a finding tell of where it is. ``vertices``: ids; ``shared``: broken things that other jobs may name, too."""
+
+    vertices: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentFinding:
+    """``key`` identifies it; ``job`` is the same for all ids that one job had; ``lasts``: how long after it its rule holds it."""
+
+    key: int
+    cluster: str
+    job: str
+    rule: str
+    subject_id: str
+    first_seen: datetime
+    last_seen: datetime
+    rank: int = 2
+    is_open: bool = False
+    lasts: timedelta = LEAST_NEAR
+    trace: Trace = field(default_factory=Trace)
+
+    def is_near(self, other: "IncidentFinding", least: timedelta = LEAST_NEAR) -> bool:
+        return self.first_seen <= other.reaches(least) and other.first_seen <= self.reaches(least)
+
+    def reaches(self, least: timedelta) -> datetime:
+        return self.last_seen + max(self.lasts, least)
+
+
+def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, Any]) -> Trace:
+    """Reads what rules put into ``data``; what is not there, or has another shape, ties nothing."""
+    return Trace(frozenset(_vertices(rule, subject_kind, subject_id, data)), frozenset(_shared(rule, data)))
+
+
+def follows(consequence: IncidentFinding, cause: IncidentFinding) -> bool:
+    """Whether one is declared to lead to the other, and these two are of one job, near in time and, where need be, of one vertex."""
+    tie = CONSEQUENCES.get(cause.rule, {}).get(consequence.rule)
+    if tie is None or not cause.job or (cause.cluster, cause.job) != (consequence.cluster, consequence.job):
+        return False
+    return cause.is_near(consequence) and (tie == "job" or bool(cause.trace.vertices & consequence.trace.vertices))
+
+
+def belong_together(one: IncidentFinding, other: IncidentFinding) -> bool:
+    if one.cluster != other.cluster:
+        return False
+    if one.rule != other.rule:
+        return follows(one, other) or follows(other, one)
+    if (one.job, one.subject_id) == (other.job, other.subject_id):
+        return one.is_near(other, RECURS_WITHIN)
+    return bool(one.trace.shared & other.trace.shared) and one.is_near(other)
+
+
+def incidents(findings: Iterable[IncidentFinding], known: Mapping[int, Hashable] | None = None) -> list[frozenset[int]]:
+    """Keys of the findings of each incident, in order of their least. What ``known`` says is of one incident stays together."""
+    rows = sorted({one.key: one for one in findings}.values(), key=lambda one: one.key)
+    groups = _Groups([one.key for one in rows])
+    first_of: dict[Hashable, int] = {}
+    for one in rows:
+        incident = (known or {}).get(one.key)
+        if incident is not None:
+            groups.join(one.key, first_of.setdefault(incident, one.key))
+    for near in _comparable(rows):
+        near.sort(key=lambda one: one.first_seen)
+        for place, one in enumerate(near):
+            for other in near[place + 1 :]:
+                if other.first_seen > one.reaches(RECURS_WITHIN):
+                    break
+                if groups.of(one.key) != groups.of(other.key) and belong_together(one, other):
+                    groups.join(one.key, other.key)
+    return groups.all()
+
+
+def cause_of(members: Collection[IncidentFinding]) -> IncidentFinding:
+    """The one that most of the others follow from; of several the one that is open, the worst, the first. ``members``: at least one."""
+    newest = sorted(members, key=lambda one: (one.last_seen, one.key))[-MOST_COMPARED:]
+    led_to = {one.key: [other for other in newest if other is not one and follows(other, one)] for one in newest}
+    has_cause = {other.key for found in led_to.values() for other in found}
+    reach = {one.key: len(_reached(one, led_to)) for one in newest if one.key not in has_cause}
+    first = [one for one in newest if one.key in reach]
+    return min(first, key=lambda one: (-reach[one.key], not one.is_open, -one.rank, one.first_seen, one.key))
+
+
+def in_order_of_cause(members: Collection[IncidentFinding]) -> list[IncidentFinding]:
+    """The cause first, then what follows from it, each before what follows from it in turn; of equals the worst, then the first."""
+    cause = cause_of(members)
+    depth = _depths(members)
+    return sorted(members, key=lambda one: (one is not cause, depth[one.rule], -one.rank, one.first_seen, one.key))
+
+
+def surviving(ids: Iterable[int]) -> int:
+    """Of incidents that turn out to be one, the one that stays: who has its address keeps it."""
+    return min(ids)
+
+
+class _Groups:
+    """Keys that belong together, as a forest; each group is called by its least key."""
+
+    def __init__(self, keys: Sequence[int]) -> None:
+        self._parent = {key: key for key in keys}
+
+    def of(self, key: int) -> int:
+        while self._parent[key] != key:
+            self._parent[key] = key = self._parent[self._parent[key]]
+        return key
+
+    def join(self, one: int, other: int) -> None:
+        low, high = sorted((self.of(one), self.of(other)))
+        self._parent[high] = low
+
+    def all(self) -> list[frozenset[int]]:
+        found: dict[int, set[int]] = {}
+        for key in self._parent:
+            found.setdefault(self.of(key), set()).add(key)
+        return [frozenset(found[least]) for least in sorted(found)]
+
+
+def _comparable(rows: Sequence[IncidentFinding]) -> Iterable[list[IncidentFinding]]:
+    """Lists outside of which no two belong together: of one job, or of one shared thing."""
+    lists: dict[tuple[str, ...], list[IncidentFinding]] = {}
+    for one in rows:
+        lists.setdefault(("job", one.cluster, one.job), []).append(one)
+        for thing in one.trace.shared:
+            lists.setdefault(("shared", one.cluster, one.rule, thing), []).append(one)
+    return (found for found in lists.values() if len(found) > 1)
+
+
+def _reached(cause: IncidentFinding, led_to: Mapping[int, list[IncidentFinding]]) -> set[int]:
+    found: set[int] = set()
+    left = list(led_to[cause.key])
+    while left:
+        one = left.pop()
+        if one.key not in found:
+            found.add(one.key)
+            left += led_to[one.key]
+    return found
+
+
+def _depths(members: Iterable[IncidentFinding]) -> dict[str, int]:
+    """How far each rule is from those that follow from none of these."""
+    rules = {one.rule for one in members}
+    depths: dict[str, int] = {}
+
+    def depth(rule: str) -> int:
+        if rule not in depths:
+            above = [cause for cause, led_to in CONSEQUENCES.items() if rule in led_to and cause in rules]
+            depths[rule] = 1 + max((depth(cause) for cause in above), default=-1)
+        return depths[rule]
+
+    return {rule: depth(rule) for rule in sorted(rules)}
+
+
+def _vertices(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, Any]) -> Iterable[str]:
+    if rule == "pressure.transit":
+        yield from _texts([data.get("origin_vertex_id")])
+    elif subject_kind == "vertex":
+        yield subject_id
+    held_by = data.get("held_by")
+    if isinstance(held_by, Mapping):
+        # Who held the barrier explains it; who was slowest or late waited for that.
+        yield from _texts([held_by.get("vertex_id")])
+    elif rule.startswith("checkpoint."):
+        named = [*_rows(data.get("slowest")), *_rows(data.get("not_acknowledged"))]
+        yield from _texts([row.get("vertex_id") for row in named])
+
+
+def _shared(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
+    if rule == "restart.loop":
+        yield from (f"taskmanager {name}" for name in _texts(data.get("lost_taskmanagers")))
+    elif rule == "checkpoint.declined":
+        hosts = {row.get("host") for row in _rows(data.get("declines"))}
+        [host] = hosts if len(hosts) == 1 else [None]
+        if host and data.get("reason"):
+            yield f"host {host} {data['reason']}"
+    elif rule == "restore.missing_file":
+        yield from (f"file {path}" for path in _texts([row.get("path") for row in _rows(data.get("files"))]))
+    elif rule == "collect.blind":
+        yield "cluster"
+
+
+def _texts(values: Any) -> list[str]:
+    return [one for one in values if isinstance(one, str) and one] if isinstance(values, list | tuple) else []
+
+
+def _rows(values: Any) -> list[Mapping[str, Any]]:
+    return [one for one in values if isinstance(one, Mapping)] if isinstance(values, list | tuple) else []

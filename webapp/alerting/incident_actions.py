@@ -1,0 +1,64 @@
+"""What people do with an incident: the same as with alerts, for all that belong to it, also those that join later."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from webapp.alerting import actions
+from webapp.alerting.choices import OPEN
+from webapp.alerting.models import Alert, Silence
+from webapp.alerting.querysets import AlertQuerySet
+from webapp.incidents.choices import IncidentState
+from webapp.incidents.models import Incident
+from webapp.lib.matchers import matcher
+from webapp.lib.refusals import ActionRefused
+
+LABEL = "incident"
+
+
+def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> int:
+    """Alerts that join later are acknowledged with it, unless they are worse. Returns how many alerts were not acknowledged before.
+
+    Raises :class:`ActionRefused` where it is over, or where all of it is acknowledged.
+    """
+    comment, name = actions.clean(comment), user.get_username()[:200]
+    with transaction.atomic():
+        is_new = Incident.objects.filter(pk=incident.pk, state=IncidentState.OPEN, acknowledged_at__isnull=True).update(
+            acknowledged_by=user, acknowledged_name=name, acknowledged_at=now, acknowledge_comment=comment,
+            acknowledged_rank=incident.severity_rank,
+        )  # fmt: skip
+        Incident.objects.filter(pk=incident.pk, state=IncidentState.OPEN).update(acknowledged_rank=incident.severity_rank)
+        done = 0
+        while uids := list(_open(incident).filter(acknowledged_at__isnull=True).values_list("uid", flat=True)[: actions.AT_ONCE]):
+            done += actions.acknowledge(uids, user, comment, now)
+        if not is_new and not done:
+            raise ActionRefused("It is over." if not incident.is_open else f"It is acknowledged by {incident.acknowledged_name} already.")
+    incident.refresh_from_db()
+    return done
+
+
+def take_back(incident: Incident, user: Any, now: datetime) -> int:
+    """Take the acknowledgement back, also of its alerts; raises :class:`ActionRefused` where nobody has acknowledged anything of it."""
+    with transaction.atomic():
+        was = Incident.objects.filter(pk=incident.pk, acknowledged_at__isnull=False).update(
+            acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment="", acknowledged_rank=0
+        )
+        done = 0
+        while uids := list(_open(incident).filter(acknowledged_at__isnull=False).values_list("uid", flat=True)[: actions.AT_ONCE]):
+            done += actions.take_back(uids, user, now)
+        if not was and not done:
+            raise ActionRefused("Nobody has acknowledged it.")
+    incident.refresh_from_db()
+    return done
+
+
+def silence(incident: Incident, lasts: timedelta, reason: str, user: Any, now: datetime) -> Silence:
+    """Notify nobody of what belongs to it for so long. Raises :class:`InputRefused`."""
+    said = actions.clean(reason) or f"Incident: {incident.title}"[: actions.LONGEST_COMMENT]
+    return actions.silence([matcher(LABEL, "=", incident.uid)], now, now + lasts, said, user, now)
+
+
+def _open(incident: Incident) -> AlertQuerySet:
+    found: AlertQuerySet = Alert.objects.filter(incident=incident.uid, state__in=OPEN).order_by("pk")
+    return found

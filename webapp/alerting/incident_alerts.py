@@ -1,0 +1,64 @@
+"""Alerts of one incident: told of in one notice, acknowledged together.
+
+Receivers fold by the group of a notice, so that an alert somebody was told of stays in the group it was told in: what was not told
+yet goes there, or, where nothing of the incident was, into the group of its cause.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from webapp.alerting.choices import Happened
+from webapp.alerting.lifecycle import Event
+from webapp.alerting.models import Alert, AlertGroup
+from webapp.incidents.joining import Joined
+from webapp.incidents.models import Incident
+from webapp.lib.chunks import chunks
+
+ROWS_AT_ONCE = 500
+
+
+def follow(joined: Joined) -> None:
+    """Alerts of incidents that turned out to be part of others become theirs. Call it in a transaction."""
+    for other, kept in joined.merged.items():
+        Alert.objects.filter(incident=other).update(incident=kept)
+
+
+def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Event]:
+    """The alert, which is not saved, becomes one of the incident; acknowledged with it, unless it is worse than what was acknowledged."""
+    is_new = row.incident_id != incident.uid
+    row.incident_id = incident.uid
+    was_told = row.acknowledged_at is not None or not row.is_open or not incident.is_open
+    if not is_new or was_told or not incident.is_acknowledged or row.severity_rank > incident.acknowledged_rank:
+        return ()
+    row.acknowledged_by_id, row.acknowledged_name = incident.acknowledged_by_id, incident.acknowledged_name
+    row.acknowledged_at, row.acknowledge_comment = incident.acknowledged_at, incident.acknowledge_comment
+    return ((now, Happened.JOINED),)
+
+
+def gather_untold() -> int:
+    """Puts what nobody was told of yet into the group of its incident; returns how many alerts moved. Call it in a transaction."""
+    untold = Alert.objects.to_notify().filter(told_at__isnull=True, incident__isnull=False)
+    waiting = list(untold.order_by("incident", "pk").values_list("pk", "group", "incident"))
+    moved = 0
+    for some in chunks(sorted({uid for _, _, uid in waiting}), ROWS_AT_ONCE):
+        home = _homes(some)
+        wanted: dict[int, list[int]] = {}
+        for pk, group, uid in waiting:
+            if uid in home and home[uid] != group:
+                wanted.setdefault(home[uid], []).append(pk)
+        for group, pks in wanted.items():
+            for part in chunks(pks, ROWS_AT_ONCE):
+                moved += Alert.objects.filter(pk__in=part).update(group=group)
+    return moved
+
+
+def _homes(uids: list[str]) -> dict[str, int]:
+    """The group of each incident."""
+    told = Alert.objects.filter(incident__in=uids, told_at__isnull=False).order_by("-told_at", "-pk")
+    homes = dict(told.values_list("incident", "group"))  # the first that was told of comes last, and stays
+    causes = {
+        uid: (cluster, rule.partition(".")[0])
+        for uid, cluster, rule in Incident.objects.filter(uid__in=set(uids) - set(homes)).values_list("uid", "cluster", "rule")
+    }
+    groups = AlertGroup.objects.ensure(set(causes.values())) if causes else {}
+    return homes | {uid: groups[key].pk for uid, key in causes.items()}

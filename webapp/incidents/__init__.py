@@ -1,0 +1,1 @@
+"""Findings of one cause as one incident."""

@@ -1,0 +1,20 @@
+"""How states of incidents look."""
+
+from webapp.findings.badges import severity_badge
+from webapp.incidents.choices import IncidentState
+from webapp.incidents.models import Incident
+from webapp.lib.badges import UNKNOWN, Badge
+
+ACKNOWLEDGED = Badge("acknowledged", "✓", "done")
+_STATES: dict[str, Badge] = {
+    IncidentState.CLOSED: Badge("closed", "■", "ok"),
+    IncidentState.MERGED: Badge("part of another", "■", "unknown"),
+}
+
+
+def state_badge(incident: Incident) -> Badge:
+    """What is open has the tone of how bad it is."""
+    if incident.state == IncidentState.OPEN:
+        severe = severity_badge(incident.severity)
+        return Badge("open", severe.shape, severe.tone)
+    return _STATES.get(incident.state, UNKNOWN)

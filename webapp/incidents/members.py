@@ -1,0 +1,50 @@
+"""The findings of an incident as its page and the API show them: the cause first, what follows from it below."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.incidents import IncidentFinding, follows, in_order_of_cause, trace_of
+from webapp.findings.choices import FindingState
+from webapp.findings.folding import hold_of
+from webapp.findings.models import Finding
+from webapp.incidents.models import Incident
+
+MOST = 200
+
+
+@dataclass(frozen=True)
+class Member:
+    """``from_rules``: of the other findings that it follows from."""
+
+    finding: Finding
+    is_cause: bool
+    from_rules: tuple[str, ...] = ()
+
+
+def members(incident: Incident) -> list[Member]:
+    """The newest 200, and the cause whenever it was. One query."""
+    found = Finding.objects.filter(incident_member__incident=incident)
+    rows = list(found.order_by("-last_seen", "-pk")[:MOST])
+    if incident.cause_id is not None and incident.cause_id not in {row.pk for row in rows}:
+        rows += list(found.filter(pk=incident.cause_id))
+    return ordered(rows, incident.cause_id)
+
+
+def ordered(rows: Sequence[Finding], cause: int | None) -> list[Member]:
+    if not rows:
+        return []
+    plain = {
+        row.pk: IncidentFinding(
+            row.pk, row.cluster, row.job_name or row.job_id, row.rule, row.subject_id, row.first_seen, row.last_seen, row.severity_rank,
+            row.state == FindingState.OPEN, hold_of(row.rule), trace_of(row.rule, row.subject_kind, row.subject_id, row.data or {}),
+        )
+        for row in rows
+    }  # fmt: skip
+    by_key = {row.pk: row for row in rows}
+    order = sorted(in_order_of_cause(list(plain.values())), key=lambda one: one.key != cause)
+    return [
+        Member(
+            by_key[one.key], one.key == order[0].key, tuple(dict.fromkeys(other.rule for other in plain.values() if follows(one, other)))
+        )
+        for one in order
+    ]

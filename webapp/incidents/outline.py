@@ -1,0 +1,78 @@
+"""What an incident is called, how bad it is and how long it lasts: from its findings."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+from django.db.models import Count, Max, Min, Q
+
+from spark_jobs.diagnosis.incidents import IncidentFinding, cause_of
+from webapp.findings.choices import SEVERITY_RANK, FindingState
+from webapp.findings.models import Finding
+from webapp.incidents.choices import IncidentState
+from webapp.incidents.models import Incident
+
+ROWS_AT_ONCE = 500
+SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
+OF_CAUSE = ("cluster", "job_id", "job_name", "rule", "title")
+WRITTEN = (*OF_CAUSE, "cause", "severity", "severity_rank", "state", "began_at", "last_seen", "ended_at", "finding_count", "job_count")
+
+
+def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]]) -> None:
+    """Writes these incidents anew; ``near``: findings that are at hand, with their incident. Call it in a transaction."""
+    counted = {
+        row["incident_member__incident"]: row
+        for row in Finding.objects.filter(incident_member__incident__in=ids)
+        .order_by()
+        .values("incident_member__incident")
+        .annotate(
+            findings=Count("pk"),
+            jobs=Count("job_id", distinct=True, filter=~Q(job_id="")),
+            rank=Max("severity_rank"),
+            began=Min("first_seen"),
+            last=Max("last_seen"),
+            ended=Max("closed_at"),
+            open=Count("pk", filter=Q(state=FindingState.OPEN)),
+        )
+    }
+    at_hand: dict[int, list[IncidentFinding]] = defaultdict(list)
+    for finding, incident in near.values():
+        at_hand[incident].append(finding)
+    rows = list(Incident.objects.filter(pk__in=ids))
+    causes = {row.pk: _cause(row, at_hand[row.pk]) for row in rows}
+    of_cause = Finding.objects.in_bulk([pk for pk in causes.values() if pk is not None])
+    begun_anew: list[int] = []
+    for row in rows:
+        row.cause = of_cause.get(causes[row.pk] or 0)
+        if row.cause is not None:
+            for name in OF_CAUSE:
+                setattr(row, name, getattr(row.cause, name))
+        found = counted.get(row.pk)
+        if found is None:
+            row.state, row.ended_at, row.finding_count = IncidentState.CLOSED, row.ended_at or row.last_seen, 0
+            continue
+        row.finding_count, row.job_count, row.severity_rank = found["findings"], found["jobs"], found["rank"]
+        row.severity = SEVERITY_OF_RANK[row.severity_rank]
+        row.began_at, row.last_seen = found["began"], found["last"]
+        if found["open"] and row.state == IncidentState.CLOSED and row.is_acknowledged:
+            begun_anew.append(row.pk)
+        row.state = IncidentState.OPEN if found["open"] else IncidentState.CLOSED
+        row.ended_at = None if found["open"] else found["ended"] or found["last"]
+    Incident.objects.bulk_update(rows, WRITTEN, batch_size=ROWS_AT_ONCE)
+    # It was over: an acknowledgement of its last time does not count for this one.
+    Incident.objects.filter(pk__in=begun_anew).update(
+        acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment="", acknowledged_rank=0
+    )
+
+
+def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:
+    """Of a long incident only what is near the change is at hand: where its cause is older than that, it stays the cause."""
+    known: int | None = row.cause_id
+    if not at_hand or (known is not None and known not in {one.key for one in at_hand}):
+        return known if known is not None else _any_of(row.pk)
+    return cause_of(at_hand).key
+
+
+def _any_of(incident: int) -> int | None:
+    """Of one whose cause was made anew under another number."""
+    found = Finding.objects.filter(incident_member__incident=incident).order_by("first_seen", "pk").values_list("pk", flat=True)
+    return found.first()

@@ -1,0 +1,149 @@
+"""Incidents: the list, and one with its findings, its time line, and what can be done about all of it at once."""
+
+from datetime import timedelta
+from itertools import groupby
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from spark_jobs.diagnosis.registry import all_rules
+from spark_jobs.diagnosis.wording import count_text
+from webapp.accounts.guards import operators_only
+from webapp.alerting import incident_actions
+from webapp.alerting.badges import badges
+from webapp.alerting.badges import state_badge as alert_badge
+from webapp.alerting.models import Alert
+from webapp.findings.badges import severity_badge
+from webapp.findings.choices import Severity
+from webapp.findings.list_controls import rule_control, severity_control
+from webapp.findings.presentation import shown
+from webapp.fleet.list_controls import clusters_control
+from webapp.incidents.badges import state_badge
+from webapp.incidents.choices import IncidentState
+from webapp.incidents.export import NAMES
+from webapp.incidents.filters import ANY_STATE, IncidentFilters
+from webapp.incidents.members import members
+from webapp.incidents.models import Incident
+from webapp.lib.exports import export_response
+from webapp.lib.keysets import page
+from webapp.lib.list_pages import Control, capped_count, filter_form
+from webapp.lib.refusals import refusal_as_message
+from webapp.lib.timeranges import around, of_request
+from webapp.site.incident_timeline import timeline
+
+PAGE_SIZE = 50
+MOST_EXPORTED = 50_000
+MOST_ALERTS = 100
+AIR = timedelta(minutes=10)
+"""What led to it came before."""
+LATELY, MOST_CLOSED = timedelta(days=1), 20
+STATES = {IncidentState.OPEN: "open", IncidentState.CLOSED: "closed", ANY_STATE: "open and closed"}
+SILENCES_H = (1, 4, 24)
+SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
+
+
+@require_GET
+def incidents(request: HttpRequest) -> HttpResponse:
+    filters = IncidentFilters.of_page(request.GET, Incident.objects.listed())
+    listed = page(filters.qs.select_related("cause"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    state = filters.values.get("state", "")
+    context: dict[str, Any] = {
+        "filters": filters,
+        "state": state,
+        "state_words": STATES.get(state, ""),
+        "filter_form": filter_form(
+            request,
+            filters,
+            Control("state", "State", list(STATES.items())),
+            severity_control((Severity.WARNING, Severity.CRITICAL)),
+            clusters_control(),
+            rule_control(),
+            Control("acknowledged", "Acknowledged", (("", "Acknowledged or not"), ("no", "not acknowledged"), ("yes", "acknowledged"))),
+        ),
+        "page": listed,
+        "rows": [(one, state_badge(one), severity_badge(one.severity)) for one in listed.rows],
+        "matching": capped_count(filters.qs),
+        "closed_lately": [] if listed.rows or filters.is_narrowed else _closed_lately(),
+    }
+    return render(request, "incidents/incidents.html", context)
+
+
+def _closed_lately() -> list[Incident]:
+    """What is shown where nothing is open."""
+    closed = Incident.objects.listed().filter(state=IncidentState.CLOSED, last_seen__gte=timezone.now() - LATELY)
+    return list(closed.order_by("-last_seen")[:MOST_CLOSED])
+
+
+@require_GET
+def export(request: HttpRequest, form: str) -> HttpResponseBase:
+    rows = IncidentFilters.of_page(request.GET, Incident.objects.listed()).checked().order_by("-began_at", "-id")
+    return export_response(form, "weir-incidents", NAMES, rows.values(*NAMES)[:MOST_EXPORTED].iterator(chunk_size=1_000))
+
+
+@require_GET
+def incident(request: HttpRequest, uid: str) -> HttpResponse:
+    found = get_object_or_404(Incident.objects.select_related("merged_into", "cause"), uid=uid)
+    if found.merged_into is not None:
+        return redirect("incident", found.merged_into.uid)
+    now = timezone.now()
+    lasted = around(found.began_at, max(found.ended_at or now if found.is_open else found.last_seen, found.last_seen), AIR, chosen=False)
+    time_range = of_request(request, now, lasted)
+    of_it = members(found)
+    alerts = Alert.objects.filter(incident=found.uid).order_by("-severity_rank", "starts_at", "id").defer("evidence", "labels", "fired")
+    story = timeline(found, of_it, time_range)
+    cause = next((one for one in of_it if one.is_cause), None)
+    context: dict[str, Any] = {
+        "incident": found,
+        "state": state_badge(found),
+        "severity": severity_badge(found.severity),
+        "cause": shown(cause.finding) if cause else None,
+        "members": [(one, shown(one.finding)) for one in of_it],
+        "more_findings": found.finding_count - len(of_it),
+        "alerts": [(one, alert_badge(one), badges(one)) for one in alerts[:MOST_ALERTS]],
+        "time_range": time_range,
+        "range_query": time_range.query if time_range.chosen else "",
+        "at_that_time": lasted,
+        "days": [
+            (day, [(one, SHAPES.get(one.tone, "■")) for one in moments])
+            for day, moments in groupby(story.moments, key=lambda one: f"{one.at:%Y-%m-%d}")
+        ],
+        "left_out": story.left_out,
+        "several_jobs": found.job_count > 1,
+        "silences_h": SILENCES_H,
+        "rules": all_rules(),
+    }
+    return render(request, "incidents/incident.html", context)
+
+
+@operators_only
+@require_POST
+def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
+    """All of it; ``take_back`` instead takes the word back."""
+    found, now = get_object_or_404(Incident, uid=uid), timezone.now()
+    with refusal_as_message(request):
+        if "take_back" in request.POST:
+            incident_actions.take_back(found, request.user, now)
+            messages.success(request, "The incident is waiting for somebody again.")
+        else:
+            done = incident_actions.acknowledge(found, request.user, request.POST.get("comment", ""), now)
+            messages.success(
+                request,
+                f"Acknowledged in your name, with {count_text(done, 'alert')}; what joins it is acknowledged too, unless it is worse.",
+            )
+    return redirect("incident", uid)
+
+
+@operators_only
+@require_POST
+def silence(request: HttpRequest, uid: str) -> HttpResponse:
+    found = get_object_or_404(Incident, uid=uid)
+    given = request.POST.get("hours", "")
+    hours = int(given) if given.isascii() and given.isdigit() and int(given[:5]) in SILENCES_H else SILENCES_H[0]
+    with refusal_as_message(request):
+        made = incident_actions.silence(found, timedelta(hours=hours), request.POST.get("reason", ""), request.user, timezone.now())
+        messages.success(request, f"Silenced until {made.ends_at:%Y-%m-%d %H:%M} UTC, with what joins it. What still fires then is sent.")
+    return redirect("incident", uid)
