@@ -192,6 +192,7 @@ SPECTACULAR_SETTINGS = {
         "DeliveryStateEnum": "webapp.delivery.choices.DeliveryState",
         "EndpointFormatEnum": "webapp.delivery.choices.FormatName",
         "FindingStateEnum": "webapp.findings.choices.FindingState",
+        "IncidentStateEnum": "webapp.incidents.choices.IncidentState",
         "SeverityEnum": "webapp.findings.choices.Severity",
         "ReportKindEnum": "webapp.reports.choices.ReportKind",
         "ReportStateEnum": "webapp.reports.choices.ReportState",
