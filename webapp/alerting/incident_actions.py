@@ -60,5 +60,5 @@ def silence(incident: Incident, lasts: timedelta, reason: str, user: Any, now: d
 
 
 def _open(incident: Incident) -> AlertQuerySet:
-    found: AlertQuerySet = Alert.objects.filter(incident=incident.uid, state__in=OPEN).order_by("pk")
+    found: AlertQuerySet = Alert.objects.filter(incident__uid=incident.uid, state__in=OPEN).order_by("pk")
     return found

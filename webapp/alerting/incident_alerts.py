@@ -20,7 +20,7 @@ ROWS_AT_ONCE = 500
 def follow(joined: Joined) -> None:
     """Alerts of incidents that turned out to be part of others become theirs. Call it in a transaction."""
     for other, kept in joined.merged.items():
-        Alert.objects.filter(incident=other).update(incident=kept)
+        Alert.objects.filter(incident__uid=other).update(incident=kept)
 
 
 def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Event]:
@@ -38,7 +38,7 @@ def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Eve
 def gather_untold() -> int:
     """Puts what nobody was told of yet into the group of its incident; returns how many alerts moved. Call it in a transaction."""
     untold = Alert.objects.to_notify().filter(told_at__isnull=True, incident__isnull=False)
-    waiting = list(untold.order_by("incident", "pk").values_list("pk", "group", "incident"))
+    waiting = list(untold.order_by("incident__uid", "pk").values_list("pk", "group", "incident__uid"))
     moved = 0
     for some in chunks(sorted({uid for _, _, uid in waiting}), ROWS_AT_ONCE):
         home = _homes(some)
@@ -54,8 +54,8 @@ def gather_untold() -> int:
 
 def _homes(uids: list[str]) -> dict[str, int]:
     """The group of each incident."""
-    told = Alert.objects.filter(incident__in=uids, told_at__isnull=False).order_by("-told_at", "-pk")
-    homes = dict(told.values_list("incident", "group"))  # the first that was told of comes last, and stays
+    told = Alert.objects.filter(incident__uid__in=uids, told_at__isnull=False).order_by("-told_at", "-pk")
+    homes = dict(told.values_list("incident__uid", "group"))  # the first that was told of comes last, and stays
     causes = {
         uid: (cluster, rule.partition(".")[0])
         for uid, cluster, rule in Incident.objects.filter(uid__in=set(uids) - set(homes)).values_list("uid", "cluster", "rule")

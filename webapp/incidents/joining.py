@@ -116,7 +116,8 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
 
 
 def _rows(condition: Q) -> Iterable[dict[str, Any]]:
-    return Finding.objects.filter(condition).values(*READ).iterator(ROWS_AT_ONCE)
+    rows: Iterable[dict[str, Any]] = Finding.objects.filter(condition).values(*READ).iterator(ROWS_AT_ONCE)
+    return rows
 
 
 def _note_shared(rows: Mapping[int, Mapping[str, Any]], traced: Mapping[int, Any], changed: Iterable[int]) -> None:

@@ -74,7 +74,7 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
 
 
 def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Moment]:
-    rows = AlertEvent.objects.filter(alert__incident=incident.uid, at__range=span).exclude(kind=Happened.PENDING)
+    rows = AlertEvent.objects.filter(alert__incident__uid=incident.uid, at__range=span).exclude(kind=Happened.PENDING)
     read = rows.order_by("-id").values_list("at", "kind", "who", "comment", "alert__title", "alert__job_name", "alert__severity")
     events = list(read[:MOST_OF_A_KIND])
     # One notice, one acknowledgement of several alerts is one line.

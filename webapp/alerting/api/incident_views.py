@@ -70,7 +70,7 @@ class IncidentDetailSerializer(IncidentSerializer):
     @extend_schema_field(AlertSerializer(many=True))
     def get_alerts(self, row: Incident) -> list[dict[str, Any]]:
         """The newest 200."""
-        found = Alert.objects.filter(incident=row.uid).select_related("group", "inhibited_by").order_by("-id")
+        found = Alert.objects.filter(incident__uid=row.uid).select_related("group", "inhibited_by").order_by("-id")
         return list(AlertSerializer(list(found[:MOST_ALERTS]), many=True).data)
 
 

@@ -93,7 +93,9 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     lasted = around(found.began_at, max(found.ended_at or now if found.is_open else found.last_seen, found.last_seen), AIR, chosen=False)
     time_range = of_request(request, now, lasted)
     of_it = members(found)
-    alerts = Alert.objects.filter(incident=found.uid).order_by("-severity_rank", "starts_at", "id").defer("evidence", "labels", "fired")
+    alerts = (
+        Alert.objects.filter(incident__uid=found.uid).order_by("-severity_rank", "starts_at", "id").defer("evidence", "labels", "fired")
+    )
     story = timeline(found, of_it, time_range)
     cause = next((one for one in of_it if one.is_cause), None)
     context: dict[str, Any] = {
