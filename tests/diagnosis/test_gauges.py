@@ -74,8 +74,8 @@ def told(played: str, vertex: str, end: str, aggregate: str) -> list[float]:
     return found
 
 
-def test_a_rocksdb_that_slows_writes_down_is_told_as_flink_measured_it() -> None:
-    played = "1.20.5/write-stall"
+@pytest.mark.parametrize("played", ["1.20.5/write-stall", "2.3.0/write-stall"])
+def test_a_rocksdb_that_slows_writes_down_is_told_as_flink_measured_it(played: str) -> None:
     *_, newest = [one for one in of_rule(played, STALL) if one["subject"] == "enrich"]
     slowed, files = told(played, "enrich", "rocksdb_actual-delayed-write-rate", "max"), told(played, "enrich", "num-files-at-level0", "max")
     assert evidence(newest, "writes slowed down to") == bytes_text(slowed[-1]) + "/s"
@@ -86,7 +86,7 @@ def test_a_rocksdb_that_slows_writes_down_is_told_as_flink_measured_it() -> None
 
 
 def test_level_0_that_does_not_fill_up_while_it_is_watched_is_no_stall() -> None:
-    played = "2.3.0/write-stall"
+    played = "2.3.0/filling-level-0"
     assert 5 <= max(told(played, "enrich", "num-files-at-level0", "max")) < 20
     assert not of_rule(played, STALL)
 

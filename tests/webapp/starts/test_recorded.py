@@ -172,9 +172,10 @@ def test_starts_at_the_ends_of_the_calendar_cost_no_page(viewer: Any, at: dateti
         assert viewer.get(reverse(name, args=where)).status_code == 200
 
 
-def test_calls_that_timed_out_are_counted_by_second_as_the_raw_logs_have_them(viewer: Any, home: Path) -> None:
+@pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
+def test_calls_that_timed_out_are_counted_by_second_as_the_raw_logs_have_them(viewer: Any, home: Path, version: str) -> None:
     """By hand: requests for slots and tasks that failed by a time-out or a partition not found, each attempt once, at its first line."""
-    recording = "incidents/1.20.5/short-ask"
+    recording = f"incidents/{version}/short-ask"
     (job,) = taken_up(recording, home)
     text = "\n".join(gzip.decompress(path.read_bytes()).decode() for path in sorted((FIXTURES / recording / "logs").iterdir()))
     every = re.split(r"\n(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} )", text)
