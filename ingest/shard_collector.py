@@ -16,7 +16,7 @@ from ingest import operator_log
 from ingest.errors import IngestError
 from ingest.flink_logs import endpoint, tail
 from ingest.flink_logs.endpoint import Transfer
-from ingest.flink_rest import flame_graphs
+from ingest.flink_rest import flame_graphs, thread_dumps
 from ingest.flink_rest.client import RestClient, client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.faults import BadAnswer, Unanswered
@@ -24,6 +24,7 @@ from ingest.flink_rest.flame_graphs import FlameGraphAnswer
 from ingest.flink_rest.gate import Gates
 from ingest.flink_rest.history_server import read_history
 from ingest.flink_rest.limits import RequestLimits, limits_per_cluster
+from ingest.flink_rest.thread_dumps import ThreadDumpAnswer
 from ingest.hdfs_audit import tail as hdfs_audit
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
@@ -88,6 +89,7 @@ class ClusterOutcome:
     metrics_interval_s: float | None = None
     sampling_reason: str = ""
     flame_graphs: tuple[FlameGraphAnswer, ...] = ()
+    thread_dumps: tuple[ThreadDumpAnswer, ...] = ()
     log_store: StoreRead | None = None
     metrics_history: Progress | None = None
     """How far a Prometheus was read back."""
@@ -135,6 +137,7 @@ class ClusterRun:
     requests: int = 0
     history_jobs: int = 0
     flame_graphs: tuple[FlameGraphAnswer, ...] = ()
+    thread_dumps: tuple[ThreadDumpAnswer, ...] = ()
     log_store: StoreRead | None = None
 
     def part(self, name: str) -> dict[str, Any]:
@@ -182,6 +185,8 @@ async def _read_endpoints(runs: Sequence[ClusterRun], at: Callable[[], datetime]
     await asyncio.gather(*(_guarded(_read_log_store, run, at, gates, share_bytes) for run in with_store))
     wanting = [run for run in runs if run.source.flame_graphs and run.rest and run.reachable]
     await asyncio.gather(*(_guarded(_read_flame_graphs, run, at, gates) for run in wanting))
+    wanting = [run for run in runs if run.source.thread_dumps and run.rest and run.reachable]
+    await asyncio.gather(*(_guarded(_read_thread_dumps, run, at, gates) for run in wanting))
     # Clusters that waited longest for a share of the bytes come first.
     with_endpoint = [run for run in runs if run.rest and run.reachable and _follows_endpoint(run.source)]
     with_endpoint.sort(key=lambda run: run.part("log_endpoint").get("due_at", 0))
@@ -270,6 +275,13 @@ async def _read_flame_graphs(run: ClusterRun, at: Callable[[], datetime], gates:
     async with run.client(source.url, gates) as client:
         version = run.rest.flink_version if run.rest else None
         run.flame_graphs = await flame_graphs.request(client, source.flame_graphs, version, at)
+
+
+async def _read_thread_dumps(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
+    source = run.source
+    async with run.client(source.url, gates) as client:
+        version = run.rest.flink_version if run.rest else None
+        run.thread_dumps = await thread_dumps.request(client, source.thread_dumps, version, at)
 
 
 async def _read_log_endpoint(run: ClusterRun, at: Callable[[], datetime], gates: Gates, transfer: Transfer) -> None:
@@ -398,6 +410,7 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
         metrics_interval_s=rest.metrics_interval_s if rest else None,
         sampling_reason=rest.sampling_reason if rest else "",
         flame_graphs=run.flame_graphs,
+        thread_dumps=run.thread_dumps,
         log_store=run.log_store,
         metrics_history=progress_in(run.part(HISTORY)),
     )

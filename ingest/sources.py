@@ -138,3 +138,5 @@ class ClusterSource:
     """What an operator said lately of jobs of this cluster; each is taken once."""
     flame_graphs: tuple[WantedFlameGraph, ...] = ()
     """What users want to see now, the most urgent first."""
+    thread_dumps: tuple[str, ...] = ()
+    """TaskManagers whose threads users want to see now, the most urgent first."""

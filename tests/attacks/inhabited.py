@@ -26,6 +26,8 @@ from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
 from webapp.reports.gathering.scope import JobKey, checked
+from webapp.threads.choices import ThreadDumpState
+from webapp.threads.models import ThreadDump
 from webapp.work.lake import lake
 from webapp.work.models import Heartbeat, PipelineAlarm
 from webapp.work.perform import perform
@@ -44,6 +46,10 @@ def inhabit(folder: Path) -> JobCurrent:
     FlameGraph.objects.create(
         cluster=of.cluster, job_id=of.job_id, vertex_id="v1", wanted_at=an_hour_ago, state=FlameGraphState.SAMPLED, answered_at=an_hour_ago,
         sampled_at=an_hour_ago, samples=2, frames=[[0, "root", 2], [1, "shop.Enrich.map:7", 2]], sentence="2 of 2",
+    )  # fmt: skip
+    ThreadDump.objects.create(
+        cluster=of.cluster, taskmanager_id="tm-1", wanted_at=an_hour_ago, state=ThreadDumpState.TAKEN, answered_at=an_hour_ago,
+        taken_at=an_hour_ago, threads=[{"name": "enrich (1/2)#0", "number": 1, "state": "RUNNABLE", "in_a_row": 1, "place": "a.B.c"}],
     )  # fmt: skip
     evaluate(now)
     muted = {"matchers": MATCHERS, "reason": "known", "author_name": "olga", "created_at": now, "starts_at": now}

@@ -93,6 +93,7 @@ FORMS: dict[str, Write] = {
     "deliveries-replay": operators(lambda: {"from": "now-1h", "to": "now", "which": "dead"}),
     "delivery-replay": operators(),
     "vertex-flame-graph": operators(),
+    "threads-ask": operators(changes=False),
     "reports-new": operators(lambda: {"job": f"{_job().cluster}/{_job().job_id}", "from": "now-1h", "to": "now"}),
     "reports-digest": operators(),
     "report-again": operators(changes=False),

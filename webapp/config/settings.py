@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     "webapp.fleet",
     "webapp.backend",
     "webapp.flame_graphs",
+    "webapp.threads",
     "webapp.placement",
     "webapp.push",
     "webapp.resources",

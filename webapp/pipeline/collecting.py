@@ -17,6 +17,7 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND, silence_allowed
 from webapp.lib.chunks import chunks
 from webapp.storage.evidence import evidence_source
+from webapp.threads import requests as thread_dumps
 from webapp.work.lake import lake
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
@@ -69,6 +70,9 @@ def save_outcomes(outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluste
         if outcome.flame_graphs:
             with lease.writing():
                 flame_graphs.keep(outcome.cluster, outcome.flame_graphs)
+        if outcome.thread_dumps:
+            with lease.writing():
+                thread_dumps.keep(outcome.cluster, outcome.thread_dumps)
 
 
 def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
@@ -98,10 +102,12 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
 def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[ClusterOutcome]]:
     """What can be asked; and outcomes for clusters whose secret cannot be read, which stops nobody else."""
     sources, broken, metadata = [], [], evidence_source()
-    wanted = flame_graphs.wanted_of((cluster.name for cluster in clusters), timezone.now())
+    names, now = [cluster.name for cluster in clusters], timezone.now()
+    graphs, dumps = flame_graphs.wanted_of(names, now), thread_dumps.wanted_of(names, now)
     for cluster in clusters:
         try:
-            sources.append(replace(cluster.source(), metadata=metadata, flame_graphs=wanted.get(cluster.name, ())))
+            wanted = {"flame_graphs": graphs.get(cluster.name, ()), "thread_dumps": dumps.get(cluster.name, ())}
+            sources.append(replace(cluster.source(), metadata=metadata, **wanted))
         except ImproperlyConfigured as error:
             broken.append(ClusterOutcome(cluster.name, reachable=False, error=str(error), cursor=cluster.cursor))
     return sources, broken

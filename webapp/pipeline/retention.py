@@ -26,6 +26,7 @@ from webapp.incidents.models import Incident
 from webapp.pressure.models import PressureWindow
 from webapp.starts.models import JobStart
 from webapp.storage.auditing import audit_retention
+from webapp.threads.models import ThreadDump
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
 
@@ -72,6 +73,7 @@ RULES = (
     Rule("uploads of checkpoints by operator", CheckpointUpload, "as_of", notable),
     Rule("minutes of back-pressure", PressureWindow, "window_start", routine),
     Rule("flame graphs", FlameGraph, "wanted_at", routine),
+    Rule("thread dumps", ThreadDump, "wanted_at", routine),
     Rule("log events", LogEvent, "ts", routine),
     Rule("exceptions", JobException, "ts", notable),
     Rule("restarts, deployments and other marks on time lines", JobAnnotation, "at", notable),

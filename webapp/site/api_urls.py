@@ -27,6 +27,7 @@ from webapp.resources import api_urls as resources
 from webapp.site.api_job import JobDetailView
 from webapp.starts import api_urls as starts
 from webapp.storage import api_urls as storage
+from webapp.threads import api_urls as threads
 from webapp.triage import api_urls as triage
 from webapp.work import api_urls as work
 
@@ -46,6 +47,7 @@ urlpatterns = [
     *replication.urlpatterns,
     *starts.urlpatterns,
     *backend.urlpatterns,
+    *threads.urlpatterns,
     *exactly_once.urlpatterns,
     *delivery.urlpatterns,
     *growth.urlpatterns,

@@ -34,6 +34,7 @@ urlpatterns = [
     path("", include("webapp.storage.urls")),
     path("", include("webapp.checkpoints.urls")),
     path("", include("webapp.flame_graphs.urls")),
+    path("", include("webapp.threads.urls")),
     path("", include("webapp.placement.urls")),
     path("", include("webapp.resources.urls")),
     path("", include("webapp.filesystem_calls.urls")),

@@ -13,6 +13,7 @@ from webapp.charts.annotations import Annotation
 from webapp.charts.evidence import PlottedOccurrence, over_time
 from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES
 from webapp.findings.choices import FindingState
+from webapp.findings.dumped_vertices import dumped_vertex_of
 from webapp.findings.figures import figure_text
 from webapp.findings.filters import ANY_STATE, FindingFilters
 from webapp.findings.late_sources import late_source_of
@@ -89,6 +90,8 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
             "vertex": {"vertex_id": source.vertex_id, "name": source.name},
             "may_ask": may_operate(request.user) and found.state == FindingState.OPEN,
         }
+    if job and (vertex_id := dumped_vertex_of(found)):
+        context["dumped_vertex_id"] = vertex_id
     if job:
         context["at_that_time"] = around(first, last, max(last - first, LEAST_AIR))
     return render(request, "findings/finding.html", context)

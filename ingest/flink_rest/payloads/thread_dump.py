@@ -1,0 +1,80 @@
+"""``/taskmanagers/:id/thread-dump``: what each thread of a TaskManager was doing at one instant.
+
+Since Flink 1.11. A text per thread as ``java.lang.management.ThreadInfo`` writes it; stacks are cut to eight frames before
+Flink 1.17, later to ``cluster.thread-dump.stacktrace-max-depth``.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.errors import Skipped
+from ingest.flink_rest.payloads.fields import Fields
+
+MOST_THREADS = 5_000
+MOST_FRAMES = 200
+NAME_CHARS = 300
+_HEAD_CHARS = 2_000
+_HEAD = re.compile(
+    r"(?: daemon)?(?: prio=\d{1,3})? Id=(?P<id>\d{1,19}) (?P<state>[A-Z_]{1,20})(?: on (?P<lock>\S+))?"
+    r'(?: owned by "(?P<owner>.*)" Id=(?P<owner_id>\d{1,19}))?'
+)
+_FRAME = re.compile(r"\s+at (?:[\w.@/-]+/)?(?P<method>[^\s(]+)\((?P<place>[^)]*)\)?")
+_LINE = re.compile(r":(\d+)$")
+_CUT = "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """``frames``: 'a.B.method:line' ('a.B.method' where no line is known), innermost first; ``is_cut``: there are more of them.
+
+    ``lock``: class and hash of what it waits for; ``owner_number``: the ``number`` of the thread that holds it.
+    """
+
+    name: str
+    number: int
+    state: str
+    lock: str = ""
+    owner: str = ""
+    owner_number: int | None = None
+    frames: tuple[str, ...] = ()
+    is_cut: bool = False
+
+
+def thread_dump(body: Any) -> tuple[Thread, ...]:
+    """In Flink's order. Raises ``Skipped`` on a bad shape, or on more threads than any JVM of Flink has; a text that is none of a thread
+    is left out."""
+    told = list(Fields(body).objects("threadInfos"))
+    if len(told) > MOST_THREADS:
+        raise Skipped(f"threadInfos: more than {MOST_THREADS:,} threads")
+    return tuple(_threads(told))
+
+
+def _threads(told: list[Fields]) -> Iterator[Thread]:
+    for one in told:
+        name, text = one.the_text("threadName"), one.the_text("stringifiedThreadInfo")
+        head, _, stack = text.partition("\n")
+        found = _HEAD.match(head.removeprefix(f'"{name}"')[:_HEAD_CHARS])
+        if found is None:
+            continue
+        lines = stack.split("\n", 10 * MOST_FRAMES)
+        frames = [frame for line in lines if (frame := _frame(line[:_HEAD_CHARS]))]
+        yield Thread(
+            name[:NAME_CHARS],
+            int(found["id"]),
+            found["state"],
+            (found["lock"] or "")[:NAME_CHARS],
+            (found["owner"] or "")[:NAME_CHARS],
+            int(found["owner_id"]) if found["owner_id"] else None,
+            tuple(frames[:MOST_FRAMES]),
+            len(frames) > MOST_FRAMES or any(line.strip() == _CUT for line in lines),
+        )
+
+
+def _frame(line: str) -> str | None:
+    found = _FRAME.match(line)
+    if found is None:
+        return None
+    number = _LINE.search(found["place"])
+    return f"{found['method'][:NAME_CHARS]}{number[0] if number else ''}"

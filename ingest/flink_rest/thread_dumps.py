@@ -1,0 +1,43 @@
+"""Requests thread dumps that users want to see: a few in a cycle, through the JobManager's gate."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ingest.errors import Skipped
+from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.flink_rest.payloads.thread_dump import Thread, thread_dump
+from ingest.flink_rest.taskmanager_reader import taskmanager_path
+from ingest.flink_rest.versions import release
+
+DUMPS_PER_CYCLE = 4
+"""Each stops all threads of one TaskManager for an instant (``dumpAllThreads`` needs a safepoint)."""
+SINCE = (1, 11)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadDumpAnswer:
+    """One request and its answer; where ``threads`` is None, ``error`` says in a sentence why."""
+
+    taskmanager_id: str
+    at: datetime
+    threads: tuple[Thread, ...] | None = None
+    error: str = ""
+
+
+async def request(
+    client: RestClient, wanted: Sequence[str], version: str | None, at: Callable[[], datetime]
+) -> tuple[ThreadDumpAnswer, ...]:
+    """Of the TaskManagers that come first, one after the other."""
+    return tuple([await _request_one(client, one, version, at) for one in wanted[:DUMPS_PER_CYCLE]])
+
+
+async def _request_one(client: RestClient, wanted: str, version: str | None, at: Callable[[], datetime]) -> ThreadDumpAnswer:
+    known = release(version)
+    if known is not None and known < SINCE:
+        return ThreadDumpAnswer(wanted, at(), error=f"Flink has thread dumps since 1.11; this is {version}.")
+    try:
+        return ThreadDumpAnswer(wanted, at(), thread_dump(await client.get(f"{taskmanager_path(wanted)}/thread-dump")))
+    except (BadAnswer, Unanswered, Skipped) as error:
+        return ThreadDumpAnswer(wanted, at(), error=str(error))

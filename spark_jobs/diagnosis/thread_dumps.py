@@ -1,0 +1,139 @@
+"""What a thread dump of a TaskManager says: whose task each thread is, what holds it, and which threads wait for each other for ever.
+
+One dump is one instant. What stands at the same place in several, taken apart from each other, is held there or busy there.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from spark_jobs.diagnosis.flame_graphs import WAITS_FOR_WORK, method_of
+from spark_jobs.diagnosis.stack_traces import is_own
+from spark_jobs.diagnosis.wording import list_text
+
+_TASK = re.compile(
+    r"(?!OutputFlusher for |(?:System )?Time Trigger for |Channel state writer )(?:Legacy Source Thread - )?"
+    r"(?P<task>.*) \((?P<subtask>\d{1,9})/(?P<parallelism>\d{1,9})\)(?:#(?P<attempt>\d{1,9}))?$"
+)
+"""Flink names the thread of a task so since 1.12, before without the attempt; threads that serve a task have its name behind their own."""
+_NATIVE_BACKEND = "org.rocksdb."
+_BUFFER = ("org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking",)
+_MAILBOX = (WAITS_FOR_WORK, "org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor.runMailboxStep")
+_CHECKPOINT = (
+    "snapshotState", "performCheckpoint", "takeSnapshotSync", "AsyncCheckpointRunnable.run", "checkpointState", "notifyCheckpointComplete",
+)  # fmt: skip
+_STANDS = (
+    "java.lang.Thread.sleep", "java.lang.Thread.sleep0", "java.lang.Object.wait", "java.lang.Object.wait0", "jdk.internal.misc.Unsafe.park",
+    "sun.misc.Unsafe.park",
+)  # fmt: skip
+"""A JVM may call a thread RUNNABLE that has just begun to wait."""
+Doing = Literal["waits for work", "waits for room in its output", "is blocked by a lock", "is in RocksDB", "runs", "waits"]
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedThread:
+    """As the dump has it. ``frames``: 'a.B.method:line', innermost first; ``owner_number``: of the thread that holds ``lock``."""
+
+    name: str
+    number: int
+    state: str
+    lock: str = ""
+    owner: str = ""
+    owner_number: int | None = None
+    frames: Sequence[str] = ()
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskName:
+    """``subtask`` 0-based."""
+
+    task: str
+    subtask: int
+    parallelism: int
+    attempt: int | None
+
+
+def task_of(name: str) -> TaskName | None:
+    """None for a thread that is no task's."""
+    found = _TASK.match(name)
+    if found is None:
+        return None
+    attempt = found["attempt"]
+    return TaskName(found["task"], int(found["subtask"]) - 1, int(found["parallelism"]), int(attempt) if attempt else None)
+
+
+def own_method(thread: DumpedThread) -> str | None:
+    """The innermost method of the job's own code; None where no frame that the dump has is of it."""
+    return next((method_of(frame) for frame in thread.frames if is_own(frame) and not frame.startswith(_NATIVE_BACKEND)), None)
+
+
+def in_checkpoint(thread: DumpedThread) -> bool:
+    """Whether it works on a checkpoint, by the frames that the dump has."""
+    return any(method_of(frame).endswith(_CHECKPOINT) for frame in thread.frames)
+
+
+def doing(thread: DumpedThread) -> Doing:
+    methods = [method_of(frame) for frame in thread.frames]
+    if any(method.startswith(_BUFFER) for method in methods):
+        return "waits for room in its output"
+    if thread.state == "BLOCKED":
+        return "is blocked by a lock"
+    if any(method.startswith(_NATIVE_BACKEND) for method in methods[:2]):
+        return "is in RocksDB"
+    if own_method(thread) is None and any(method in _MAILBOX for method in methods) and thread.state != "RUNNABLE":
+        return "waits for work"
+    return "runs" if thread.state == "RUNNABLE" and not (methods and methods[0] in _STANDS) else "waits"
+
+
+def sentence(thread: DumpedThread) -> str:
+    """What it does, for somebody who looks for what holds a task."""
+    what = doing(thread)
+    own, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
+    where = f" in {own}" if own else ""
+    calling = f", calling {innermost}" if own and innermost != own else "" if own or not innermost else f" in {innermost}"
+    held = f", held by {thread.owner}" if thread.owner else ""
+    checkpoint = ", for a checkpoint" if in_checkpoint(thread) else ""
+    if what == "waits for work":
+        return "waits for work"
+    if what == "is blocked by a lock":
+        return f"is blocked{where}{calling} by {thread.lock or 'a lock'}{held}{checkpoint}"
+    return f"{what}{where}{calling}{held}{checkpoint}"
+
+
+def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]:
+    """Threads each of which waits for a lock that the next one holds, the last for that of the first. None of them ever goes on."""
+    by_number = {thread.number: thread for thread in threads}
+    found, done = [], set[int]()
+    for thread in threads:
+        way: dict[int, None] = {}
+        at: int | None = thread.number
+        while at is not None and at in by_number and at not in way and at not in done:
+            way[at] = None
+            at = by_number[at].owner_number
+        if at in way:
+            numbers = list(way)
+            circle = numbers[numbers.index(at) :] if at is not None else []
+            if len(circle) > 1:
+                found.append(tuple(by_number[number] for number in circle))
+        done |= way.keys()
+    return found
+
+
+def deadlock_sentence(circle: Sequence[DumpedThread]) -> str:
+    return (
+        f"Deadlock: {list_text([thread.name for thread in circle])} wait for locks of each other and never go on; restart the TaskManager."
+    )
+
+
+def place_of(thread: DumpedThread) -> str:
+    """What is compared between two dumps: its own method, else its innermost two; lines move while a loop runs."""
+    own = own_method(thread)
+    return own or " < ".join(method_of(frame) for frame in thread.frames[:2])
+
+
+def in_a_row(thread: DumpedThread, before: Mapping[str, tuple[str, int]]) -> int:
+    """In how many dumps, this one the last, it stood at the same place. ``before``: of the previous dump, name → place and count."""
+    place, count = before.get(thread.name, ("", 0))
+    return count + 1 if place == place_of(thread) else 1

@@ -1,0 +1,20 @@
+"""Findings whose cause a thread dump can show: the vertex that is busy, or whose synchronous part is slow."""
+
+from typing import Any
+
+from webapp.findings.choices import FindingState
+from webapp.findings.models import Finding
+
+BUSY, SLOW_SYNC = "pressure.root", "checkpoint.sync"
+
+
+def dumped_vertex_of(finding: Finding) -> str | None:
+    """Of an open finding, the vertex whose threads are worth a look; None for findings of other rules."""
+    data: Any = finding.data if finding.state == FindingState.OPEN and isinstance(finding.data, dict) else {}
+    if finding.rule == SLOW_SYNC:
+        slowest = data.get("slowest")
+        data = slowest[-1] if isinstance(slowest, list) and slowest and isinstance(slowest[-1], dict) else {}
+    elif finding.rule != BUSY:
+        return None
+    vertex_id = data.get("vertex_id")
+    return vertex_id if isinstance(vertex_id, str) else None

@@ -1,0 +1,34 @@
+"""What threads of TaskManagers do, one row per TaskManager."""
+
+from django.db import models
+
+from webapp.threads.choices import ThreadDumpState
+
+
+class ThreadDump(models.Model):
+    """The newest thread dump of a TaskManager, and whether somebody waits for the next: a collect cycle asks where ``ask_at`` has come.
+
+    ``state`` is what became of the last request; ``threads`` are those of the last dump that came, tasks first, each an object with the
+    fields of :class:`spark_jobs.diagnosis.thread_dumps.DumpedThread` and ``in_a_row``: in how many dumps it stood at one place.
+    """
+
+    cluster = models.CharField(max_length=100)
+    taskmanager_id = models.CharField(max_length=300)
+    wanted_at = models.DateTimeField()
+    wanted_by = models.CharField(max_length=150, blank=True)
+    ask_at = models.DateTimeField(null=True)
+    asked = models.PositiveSmallIntegerField(default=0, help_text="requests since it was wanted")
+    state = models.CharField(max_length=16, choices=ThreadDumpState.choices, default=ThreadDumpState.WANTED)
+    answered_at = models.DateTimeField(null=True)
+    note = models.TextField(blank=True, help_text="why there is no dump")
+    taken_at = models.DateTimeField(null=True)
+    threads = models.JSONField(default=list)
+    threads_left_out = models.BigIntegerField(default=0)
+    deadlocks = models.JSONField(default=list, help_text="sentences")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "taskmanager_id"], name="thread_dump_key")]
+        indexes = [models.Index(fields=["ask_at"], name="thread_dump_due"), models.Index(fields=["wanted_at"], name="thread_dump_age")]
+
+    def __str__(self) -> str:
+        return f"thread dump of {self.taskmanager_id} of {self.cluster}: {self.state}"
