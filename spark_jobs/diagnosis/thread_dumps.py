@@ -123,7 +123,7 @@ def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]
 
 def deadlock_sentence(circle: Sequence[DumpedThread]) -> str:
     return (
-        f"Deadlock: {list_text([thread.name for thread in circle])} wait for locks of each other and never go on; restart the TaskManager."
+        f"Deadlock: {list_text([thread.name for thread in circle])} wait for locks of each other and none can continue; restart the TaskManager."
     )
 
 

@@ -1,0 +1,27 @@
+"""A real heap that is nearly full holds a real job back: ``pressure.root`` names the collections, recounted from Flink's answers."""
+
+import pytest
+
+from tests.played import evidence, of_rule
+from tests.webapp.what_if.test_past_windows import collected_by_minute
+
+RULE = "pressure.root"
+
+
+@pytest.mark.parametrize("played", ["1.20.5/collecting", "2.3.0/collecting"])
+def test_collections_are_the_cause_where_flink_counted_them(played):
+    told = [one for one in of_rule(played, RULE) if "collected garbage for" in one["cause"]]
+    assert told
+    counted = collected_by_minute(played, float("inf"))
+    for one in told:
+        assert one["subject"] == "enrich"
+        [(name, share)] = [(part["name"], part["value"]) for part in one["evidence"] if part["name"].endswith(" in collections")]
+        assert evidence(one, "parse back-pressured") > 0.9
+        [of_taskmanager] = [shares for key, shares in counted.items() if key.startswith(name.partition(" in ")[0])]
+        assert any(share == pytest.approx(ratio, rel=0.02) for ratio in of_taskmanager)
+        assert share > 0.4
+
+
+@pytest.mark.parametrize("played", ["1.20.5/slow-network", "2.3.0/write-stall"])
+def test_jobs_whose_heap_is_well_are_held_back_by_no_collections(played):
+    assert not [one for one in of_rule(played, RULE) if "collected garbage for" in one["cause"]]
