@@ -94,6 +94,8 @@ FORMS: dict[str, Write] = {
     "delivery-replay": operators(),
     "vertex-flame-graph": operators(),
     "threads-ask": operators(changes=False),
+    "replication-ask": operators(lambda: {"destination": "s3://elsewhere/copies", "every_s": "300"}, changes=False),
+    "replication-order": operators(lambda: {"order": "now"}),
     "reports-new": operators(lambda: {"job": f"{_job().cluster}/{_job().job_id}", "from": "now-1h", "to": "now"}),
     "reports-digest": operators(),
     "report-again": operators(changes=False),

@@ -18,6 +18,8 @@ class Replica(models.Model):
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField()
     created_name = models.CharField(max_length=200, help_text="who asked for it")
+    changed_at = models.DateTimeField(null=True, help_text="of the last order")
+    changed_name = models.CharField(max_length=200, blank=True, help_text="who gave the last order")
     tried_at = models.DateTimeField(null=True, help_text="end of the last try")
     trouble = models.TextField(blank=True, help_text="why the last try failed")
     checkpoint_id = models.BigIntegerField(null=True)

@@ -2,13 +2,20 @@
 
 import json
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
 
+from webapp.accounts.guards import operators_only
+from webapp.accounts.roles import may_operate
 from webapp.charts.replication import lag_over_time
 from webapp.fleet.job_lookup import look_up
+from webapp.lib.refusals import refusal_as_message
+from webapp.replication import orders
 from webapp.replication.job_replication import job_replication
+from webapp.replication.registration import DEFAULT_EVERY_S, LEAST_EVERY_S, MOST_EVERY_S
 
 ROUNDS_IN_TABLE = 30
 
@@ -34,8 +41,44 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     return JsonResponse({"figure": json.loads(lag_over_time(points).to_json()), "note": note})
 
 
+@operators_only
+@require_POST
+def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    """A copy at another place, kept up to date from now on."""
+    view = look_up(request, cluster, job_id)
+    destination, every_s = request.POST.get("destination", "").strip(), request.POST.get("every_s", "")
+    if not destination or len(destination) > 1000 or not (every_s.isdecimal() and len(every_s) < 9):
+        messages.error(request, "Name a directory as Flink reads it, and after how many seconds to look for a newer checkpoint.")
+    else:
+        with refusal_as_message(request):
+            orders.ask(view.job, destination, int(every_s), request.user, timezone.now())
+            messages.success(request, "The copy is asked for; a worker begins within a minute.")
+    return redirect("replication", cluster, job_id)
+
+
+@operators_only
+@require_POST
+def order(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    """A round now, or to stop or resume the copy."""
+    view = look_up(request, cluster, job_id)
+    found = job_replication(view.job, view.now)
+    if found is None:
+        raise Http404("No copy of this job was asked for.")
+    with refusal_as_message(request):
+        messages.success(request, orders.order(found.replica, request.POST.get("order", ""), request.user, timezone.now()))
+    return redirect("replication", cluster, job_id)
+
+
 def _context(request: HttpRequest, cluster: str, job_id: str) -> dict[str, object]:
     view = look_up(request, cluster, job_id)
     found = job_replication(view.job, view.now)
     rounds = found.rounds[:ROUNDS_IN_TABLE] if found else []
-    return {"view": view, "job": view.job, "found": found, "rounds": rounds, "range_query": view.range_query}
+    return {
+        "view": view,
+        "job": view.job,
+        "found": found,
+        "rounds": rounds,
+        "range_query": view.range_query,
+        "operates": may_operate(request.user),
+        "every_s": (DEFAULT_EVERY_S, LEAST_EVERY_S, MOST_EVERY_S),
+    }

@@ -1,0 +1,68 @@
+"""What people ask of a copy on its page: a copy, a round now, to stop and to resume. Each is noted with a name."""
+
+from datetime import datetime
+from typing import Any
+
+from ingest.uris import BadUri, canonical
+from webapp.accounts.roles import Role, role_of
+from webapp.fleet.models import JobCurrent
+from webapp.lib.refusals import ActionRefused, InputRefused
+from webapp.replication import findings, work_keys
+from webapp.replication.models import Replica
+from webapp.replication.registration import register
+from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.models import StorageRoot
+
+ORDERS = ("now", "stop", "resume")
+
+
+def ask(job: JobCurrent, destination: str, every_s: int, user: Any, at: datetime) -> Replica:
+    """A copy that the workers make and keep up to date. Raises :class:`ActionRefused`."""
+    _refuse_foreign(destination, user)
+    replica = register(job, destination, name=user.get_username(), at=at, every_s=every_s)
+    _note(replica, user, at)
+    work_keys.wake(replica, at)
+    return replica
+
+
+def order(replica: Replica, what: str, user: Any, at: datetime) -> str:
+    """One of ``ORDERS``; returns what was done in a sentence."""
+    if what == "stop":
+        replica.enabled = False
+        _note(replica, user, at)
+        findings.close(replica, at)
+        return "The copy stays as it is, and is no longer kept up to date."
+    if what == "resume":
+        replica.enabled = True
+    elif what != "now" or not replica.enabled:
+        raise ActionRefused("The copy is stopped: resume it first." if what == "now" else "There is no such order.")
+    _note(replica, user, at)
+    work_keys.wake(replica, at)
+    return "A worker looks for a newer checkpoint within a minute."
+
+
+def _note(replica: Replica, user: Any, at: datetime) -> None:
+    replica.changed_at, replica.changed_name = at, user.get_username()[:200]
+    replica.save(update_fields=["enabled", "changed_at", "changed_name"])
+
+
+def _refuse_foreign(destination: str, user: Any) -> None:
+    """A destination makes workers connect and write: operators may use the storages that registered roots are on, and no local path."""
+    if role_of(user) == Role.ADMIN:
+        return
+    try:
+        storage = _storage(canonical(destination, spellings()))
+        known = {_storage(canonical(uri, spellings())) for uri in StorageRoot.objects.values_list("uri", flat=True)} - {"file:"}
+    except BadUri as error:
+        raise InputRefused({"destination": str(error)}) from error
+    if storage not in known:
+        allowed = f": {', '.join(sorted(known))}" if known else ", and none is on a remote storage"
+        raise InputRefused(
+            {"destination": f"Operators may copy to storages that registered roots are on{allowed}. Ask an administrator for others."}
+        )
+
+
+def _storage(uri: str) -> str:
+    """``scheme://authority``, or ``file:``; of object storage that is the bucket."""
+    scheme, separator, rest = uri.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}" if separator else "file:"
