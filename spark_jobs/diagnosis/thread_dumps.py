@@ -122,9 +122,8 @@ def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]
 
 
 def deadlock_sentence(circle: Sequence[DumpedThread]) -> str:
-    return (
-        f"Deadlock: {list_text([thread.name for thread in circle])} wait for locks of each other and none can continue; restart the TaskManager."
-    )
+    names = list_text([thread.name for thread in circle])
+    return f"Deadlock: {names} wait for locks of each other and none can continue; restart the TaskManager."
 
 
 def place_of(thread: DumpedThread) -> str:
