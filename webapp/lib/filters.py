@@ -67,6 +67,12 @@ def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 @register.filter
+def times_factor(value: int | None, factor: int | None) -> int | None:
+    """Bytes as often as they are stored; None where either is unknown."""
+    return None if value is None or factor is None else value * factor
+
+
+@register.filter
 def counted(value: Any) -> str:
     """A count of a run; several by name as in "12 merged, 3 removed", without those of which there are none."""
     if isinstance(value, Mapping):

@@ -12,7 +12,7 @@ class StorageRootForm(forms.ModelForm):
 
     class Meta:
         model = StorageRoot
-        fields = ("uri", "kind", "read_at", "clusters", "enabled", "audit_every_h", "quarantine_uri")
+        fields = ("uri", "kind", "read_at", "clusters", "enabled", "audit_every_h", "replication", "quarantine_uri")
         labels = {
             "uri": "URI",
             "kind": "What lies there",
@@ -20,6 +20,7 @@ class StorageRootForm(forms.ModelForm):
             "clusters": "Clusters",
             "enabled": "Audit it",
             "audit_every_h": "Hours between audits",
+            "replication": "Replication factor",
             "quarantine_uri": "Quarantine",
         }
         help_texts = {

@@ -16,6 +16,7 @@ from webapp.storage.models import (
     StorageRoot,
     VerdictFigures,
 )
+from webapp.storage.replication_factor import ReplicationFactor, factors_of
 
 _NOT_OURS = ("id", "audit")
 
@@ -25,10 +26,28 @@ class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
 
     clusters: Any = serializers.SlugRelatedField("name", many=True, read_only=True)
     attested = serializers.BooleanField(source="is_attested", read_only=True)
+    replication_factor = serializers.SerializerMethodField(
+        help_text="copies that HDFS keeps of each block; sizes count one; null: unknown"
+    )
+    replication_why = serializers.SerializerMethodField(help_text="where the factor is from; empty for storages that are not HDFS")
 
     class Meta:
         model = StorageRoot
-        exclude = ("id", "attested_by")
+        exclude = ("id", "attested_by", "replication")
+
+    def get_replication_factor(self, root: StorageRoot) -> int | None:
+        return self._factors(root)[root.uri].factor
+
+    def get_replication_why(self, root: StorageRoot) -> str:
+        return self._factors(root)[root.uri].why
+
+    def _factors(self, root: StorageRoot) -> dict[str, ReplicationFactor]:
+        """Of all roots of a list at once."""
+        found: dict[str, ReplicationFactor] = self.context.setdefault("replication_factors", {})
+        if root.uri not in found:
+            listed = getattr(self.parent, "instance", None)
+            found.update(factors_of(listed if listed is not None else [root]))
+        return found
 
 
 class StorageAuditSerializer(serializers.ModelSerializer[StorageAudit]):

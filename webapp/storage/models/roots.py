@@ -9,6 +9,9 @@ from django.db import models
 from webapp.storage.choices import RootKind
 from webapp.storage.querysets import StorageRootQuerySet
 
+MOST_REPLICATION = 512
+"""``dfs.replication.max`` of HDFS."""
+
 
 class StorageRoot(models.Model):
     """``uri`` is canonical, as Flink's references name it; ``read_at`` is where Weir reads the same files, "" for ``uri`` itself.
@@ -24,6 +27,9 @@ class StorageRoot(models.Model):
     )
     enabled = models.BooleanField(default=True, help_text="audited on schedule")
     audit_every_h = models.PositiveIntegerField(null=True, blank=True, help_text="hours between two audits; empty for the setting")
+    replication = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="copies that HDFS keeps of each block; empty: as the configuration of Flink says, else unknown"
+    )
     quarantine_uri = models.CharField(max_length=1000, blank=True, help_text="where a clean-up moves files; outside all roots")
     attested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="attested_storage_roots"
@@ -43,6 +49,8 @@ class StorageRoot(models.Model):
     def clean(self) -> None:
         if self.audit_every_h == 0:
             raise ValidationError({"audit_every_h": "Give at least one hour, or nothing for the setting."})
+        if self.replication is not None and not 1 <= self.replication <= MOST_REPLICATION:
+            raise ValidationError({"replication": f"Give 1 to {MOST_REPLICATION} copies, or nothing."})
 
     @property
     def is_attested(self) -> bool:

@@ -17,6 +17,7 @@ from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
 from webapp.storage.newest_audits import latest, latest_audits
 from webapp.storage.orphan_proof import together, unreferenced
 from webapp.storage.presentation import parts, summed, why_not_cleanable
+from webapp.storage.replication_factor import factors_of
 from webapp.storage.suggestions import suggestions
 
 AUDITS_SHOWN = 8
@@ -31,7 +32,8 @@ def storage(request: HttpRequest) -> HttpResponse:
     young = defaultdict(list)
     for one in VerdictFigures.objects.filter(audit__in=latest_audits(), verdict=YOUNG):
         young[one.audit_id, one.root].append(one)
-    rows = [_row(root, figures.pop(root.uri, None), young, now) for root in registered]
+    replicated = factors_of(registered)
+    rows = [_row(root, figures.pop(root.uri, None), young, now) | {"replicated": replicated[root.uri]} for root in registered]
     rows += [_row(None, found, young, now) for found in figures.values()]
     audited = [row["figures"] for row in rows if row["figures"]]
     totals = summed(audited)

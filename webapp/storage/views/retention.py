@@ -5,7 +5,9 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
+from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import latest_of
+from webapp.storage.replication_factor import factor_of
 from webapp.storage.retention import retention
 from webapp.storage.views.parameters import parameter
 
@@ -21,6 +23,7 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         "found": found,
         "query_uri": urlencode({"uri": figures.root}),
+        "replicated": factor_of(StorageRoot.objects.prefetch_related("clusters").filter(uri=figures.root).first()),
         "savepoints": found.savepoints[:ROWS_SHOWN],
         "ended": found.ended[:ROWS_SHOWN],
         "jobs": found.running[:ROWS_SHOWN],

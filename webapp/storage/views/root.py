@@ -32,6 +32,7 @@ from webapp.storage.newest_audits import latest_of
 from webapp.storage.orphan_proof import unreferenced
 from webapp.storage.presentation import doubt_words, parts, reasons, why_not_cleanable
 from webapp.storage.readers import counts_since
+from webapp.storage.replication_factor import factor_of
 from webapp.storage.second_names import text_of
 from webapp.storage.views.parameters import parameter
 
@@ -62,6 +63,7 @@ def root(request: HttpRequest) -> HttpResponse:
         "badge": root_badge(registered, figures, now),
         "running": _running(uri),
         "query_uri": urlencode({"uri": uri}),
+        "replicated": factor_of(registered),
     }
     if figures is not None:
         known = is_known(registered, figures, now)

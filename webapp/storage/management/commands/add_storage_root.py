@@ -28,6 +28,7 @@ class Command(PreparedCommand):
         parser.add_argument("--kind", choices=RootKind.values, default=RootKind.CHECKPOINTS, help="what Flink writes there")
         parser.add_argument("--cluster", action="append", default=[], metavar="NAME", help="a cluster that uses it; may be repeated")
         parser.add_argument("--every", type=int, metavar="HOURS", help="hours between audits (default: WEIR_STORAGE_AUDIT_H)")
+        parser.add_argument("--replication", type=int, metavar="N", help="copies that HDFS keeps of each block, for raw bytes")
         parser.add_argument("--quarantine", default="", metavar="URI", help="where a clean-up moves files (default: beside the root)")
         parser.add_argument("--attest", default="", metavar="NAME", help="NAME says that every reader of this root is known to Weir")
         parser.add_argument("--replace", action="store_true", help="change a root that is registered already")
@@ -54,7 +55,7 @@ class Command(PreparedCommand):
         elif not options["replace"]:
             raise CommandError(f"{row.uri} is registered already; use --replace to change it.", returncode=REFUSED)
         row.read_at, row.kind, row.audit_every_h = options["read_at"], options["kind"], options["every"]
-        row.quarantine_uri = options["quarantine"]
+        row.quarantine_uri, row.replication = options["quarantine"], options["replication"]
         save(row, clusters)
         if options["attest"]:
             attest(row, f"{options['attest']} (command line)")
