@@ -299,6 +299,30 @@ class NameNodeCalls:
 
 
 @dataclass(frozen=True, slots=True)
+class NameNodeOperation:
+    name: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class NameNodeSample:
+    ts: Annotated[datetime, "when it was asked"]
+    ha_state: Annotated[str | None, "active, standby or observer; null where it is not in high availability and does not say"]
+    rpc_calls: Annotated[int | None, "calls since it was started, over all ports"]
+    rpc_queue_ms: Annotated[float | None, "mean wait of a call in the queue, in its last interval of metrics; of the port with most"]
+    rpc_processing_ms: Annotated[float | None, "mean time that a call was worked on, likewise"]
+    call_queue_length: Annotated[int | None, "calls that wait now"]
+    open_connections: int | None
+    files: Annotated[int | None, "files and directories"]
+    blocks: int | None
+    capacity_bytes: Annotated[int | None, "raw, of all DataNodes"]
+    used_bytes: Annotated[int | None, "raw: each replica counts"]
+    remaining_bytes: Annotated[int | None, "raw"]
+    under_replicated_blocks: int | None
+    operations: Annotated[tuple[NameNodeOperation, ...], "calls since it was started, by kind of its protocols"] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class NamedListState:
     name: str
     mode: str

@@ -33,6 +33,8 @@ from ingest.log_stores.collector import StoreRead
 from ingest.log_stores.opening import client_of as store_client
 from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.metadata.evidence import EvidenceBudget, read_evidence
+from ingest.namenode_jmx import collector as namenode_jmx
+from ingest.namenode_jmx.collector import read_namenode
 from ingest.prometheus.client import prometheus_client
 from ingest.prometheus.collector import read_metrics
 from ingest.prometheus.history import HistoryBudget, Progress, progress_in
@@ -183,6 +185,7 @@ async def _read_endpoints(runs: Sequence[ClusterRun], at: Callable[[], datetime]
     with_store = [run for run in runs if run.source.log_store]
     share_bytes = min(log_stores.MAX_BYTES, max(LEAST_LOG_BYTES, SHARD_STORE_BYTES // max(1, len(with_store))))
     await asyncio.gather(*(_guarded(_read_log_store, run, at, gates, share_bytes) for run in with_store))
+    await asyncio.gather(*(_guarded(_read_namenode, run, at, gates) for run in runs if run.source.namenode_jmx_url))
     wanting = [run for run in runs if run.source.flame_graphs and run.rest and run.reachable]
     await asyncio.gather(*(_guarded(_read_flame_graphs, run, at, gates) for run in wanting))
     wanting = [run for run in runs if run.source.thread_dumps and run.rest and run.reachable]
@@ -268,6 +271,18 @@ async def _read_log_store(run: ClusterRun, at: Callable[[], datetime], gates: Ga
 def _has_store_alone(source: ClusterSource) -> bool:
     has_files = any(source.log_store is None or not glob.startswith(source.log_store.spool) for glob in source.logs.globs)
     return not (source.url or source.history_url or source.archive_dir or source.prometheus or has_files)
+
+
+async def _read_namenode(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
+    """A NameNode that does not answer is an input that is missing; nothing else of the cluster depends on it."""
+    url = run.source.namenode_jmx_url
+    found = await read_namenode(run.source, run.part(namenode_jmx.SOURCE), gates.of(url), at)
+    run.requests += found.requests
+    run.cursor[namenode_jmx.SOURCE] = found.cursor
+    if found.error:
+        run.skip(f"JMX of the NameNode of {run.source.name}", found.reason, found.error, at(), namenode_jmx.SOURCE)
+    if found.sample:
+        run.observed.append(Observed(run.source.name, found.sample.ts, namenode_jmx.SOURCE, (found.sample,)))
 
 
 async def _read_flame_graphs(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:

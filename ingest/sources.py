@@ -128,6 +128,9 @@ class ClusterSource:
     """Where it is given, metrics of tasks are taken from it, and the JobManager is not asked for them."""
     log_store: LogStoreSource | None = None
     hdfs_audit: AuditLogSource = AuditLogSource()
+    namenode_jmx_url: str = ""
+    """Web address of the HDFS NameNode that takes the checkpoints of this cluster; empty: it is not asked."""
+    namenode_ca_file: str = ""
     pushed_metrics: str = ""
     """Folder where samples wait that the cluster's reporters push; empty where they push none."""
     metadata: MetadataSource = MetadataSource()

@@ -16,6 +16,7 @@ from ingest.records import (
     JobException,
     LogRecord,
     NameNodeCalls,
+    NameNodeSample,
     Record,
     Reference,
     Skip,
@@ -73,7 +74,7 @@ class Table:
 CLUSTER = Column("cluster", TEXT, "name under which the cluster is registered")
 PROVENANCE = (
     Column("observed_at", INSTANT, "when the source was read; recorded time for recordings"),
-    Column("source", TEXT, "rest, history, log, log_endpoint, operator, archive, metadata, audit, prometheus or hdfs_audit"),
+    Column("source", TEXT, "rest, history, log, log_endpoint, operator, archive, metadata, audit, prometheus, hdfs_audit or namenode_jmx"),
     Column("commit_seq", INT, "version of this Delta table that brought the row"),
     Column("date", pa.date32(), "UTC day of the table's time column; the partition"),
 )
@@ -183,6 +184,14 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             "namenode_calls",
             "calls of one second that an audit log of a NameNode has, of one kind, caller and job",
             ("cluster", "log", "offset", "ts", "cmd", "user", "address", "job_id"),
+            "ts",
+            ("cluster", "ts"),
+        ),
+        _raw(
+            NameNodeSample,
+            "namenode_samples",
+            "a NameNode as its JMX showed it once",
+            ("cluster", "ts"),
             "ts",
             ("cluster", "ts"),
         ),

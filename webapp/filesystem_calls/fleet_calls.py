@@ -11,6 +11,7 @@ from spark_jobs.filesystem_calls.balance import balanced
 from spark_jobs.filesystem_calls.bursts import Periodic, Written, by_second, staggered
 from webapp.filesystem_calls.audit_logs import AuditedCalls, Caller, JobSeen, Observed, observed_in
 from webapp.filesystem_calls.fleet_jobs import WINDOW, FleetJob, fleet_jobs
+from webapp.filesystem_calls.namenodes import NameNode, NameNodes, namenodes_in
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
 MOST_MORE = 10
@@ -58,7 +59,8 @@ class JobMove:
 @dataclass(frozen=True)
 class FleetCalls:
     """``start``: of the seconds. ``left_out``: jobs with fewer checkpoints than those looked at. ``before`` and ``after``: calls a second
-    over time by file system, as it is and with the moves made. ``observed``: what audit logs of NameNodes have of the same minutes.
+    over time by file system, as it is and with the moves made. ``observed``: what audit logs of NameNodes have of
+    the same minutes, ``namenodes`` what their JMX has.
     """
 
     start: datetime
@@ -69,9 +71,10 @@ class FleetCalls:
     after: Mapping[str, float]
     moves: Sequence[JobMove]
     observed: Observed
+    namenodes: NameNodes
 
 
-_MADE_OF = (Observed, AuditedCalls, Caller, JobSeen, FleetCalls, FileSystemCalls, Together, JobMove)
+_MADE_OF = (NameNodes, NameNode, Observed, AuditedCalls, Caller, JobSeen, FleetCalls, FileSystemCalls, Together, JobMove)
 
 
 def look_up_fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
@@ -99,7 +102,9 @@ def fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
     plan = balanced([per_s for _job, per_s in paced], [job.file_system for job, _per_s in paced], names)
     moves = [_move(*paced[one.job], one.target) for one in plan.moves]
     by_peak = sorted(found, key=lambda one: (-one.peak, one.file_system))
-    return FleetCalls(start, end, left_out, by_peak, plan.before, plan.after, moves, observed_in(start, SECONDS, jobs))
+    return FleetCalls(
+        start, end, left_out, by_peak, plan.before, plan.after, moves, observed_in(start, SECONDS, jobs), namenodes_in(start, SECONDS)
+    )
 
 
 def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:

@@ -9,7 +9,14 @@ from django.views.decorators.http import require_GET
 
 from webapp.charts.filesystem_calls import calls_by_second
 from webapp.filesystem_calls.fleet_calls import MOST_MORE, FleetCalls, look_up_fleet_calls
-from webapp.filesystem_calls.fleet_words import audit_hint, audit_sentence, balance_sentence, burst_sentence
+from webapp.filesystem_calls.fleet_words import (
+    audit_hint,
+    audit_sentence,
+    balance_sentence,
+    burst_sentence,
+    namenode_hint,
+    namenode_sentence,
+)
 
 SHOWN = 50
 
@@ -32,6 +39,8 @@ def tables(request: HttpRequest) -> HttpResponse:
         "systems": [(one, burst_sentence(one), one.together[:SHOWN]) for one in found.file_systems],
         "audited": [(one, audit_sentence(one)) for one in found.observed.logs],
         "audit_hint": audit_hint(found),
+        "namenodes": [(one, namenode_sentence(one, sum(found.before.values()))) for one in found.namenodes.known],
+        "namenode_hint": namenode_hint(found),
         "balance": balance_sentence(found),
         "loads": [(name, found.before[name], found.after[name]) for name in found.before],
         "moves": found.moves[:SHOWN],

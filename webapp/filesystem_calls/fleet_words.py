@@ -2,6 +2,7 @@
 
 from webapp.filesystem_calls.audit_logs import AuditedCalls
 from webapp.filesystem_calls.fleet_calls import FileSystemCalls, FleetCalls
+from webapp.filesystem_calls.namenodes import NameNode
 
 
 def burst_sentence(one: FileSystemCalls) -> str:
@@ -43,3 +44,24 @@ def audit_hint(found: FleetCalls) -> str:
     if found.observed.silent:
         return f"Audit logs that are declared have no calls of these minutes: {', '.join(found.observed.silent)}."
     return "" if found.observed.logs else "No audit log of a NameNode is declared: what is shown is what checkpoints should cost."
+
+
+def namenode_sentence(one: NameNode, expected_per_s: float) -> str:
+    """How loaded it is, and which share of its calls checkpoints should be."""
+    load = "How long calls wait in its queue is not known."
+    if one.queue_ms is not None:
+        most = f", {one.most_queue_ms:,.1f} ms at most" if one.most_queue_ms is not None else ""
+        load = f"Calls wait {one.queue_ms:,.1f} ms in its queue{most}."
+    slow = " Each writer waits with them: stagger checkpoints, make files fewer, or move jobs." if one.is_slow else ""
+    if one.per_s is None:
+        return f"{load}{slow} Calls a second are known from two samples of one run of the NameNode on."
+    return f"{load}{slow} It had {one.per_s:,.1f} calls/s; checkpoints of the jobs known here should cost {expected_per_s:,.1f}."
+
+
+def namenode_hint(found: FleetCalls) -> str:
+    """Why nothing is known; "" where all that is declared was read."""
+    if found.namenodes.why:
+        return found.namenodes.why
+    if found.namenodes.silent:
+        return f"No sample of these minutes from the NameNode of {', '.join(found.namenodes.silent)}: see skipped inputs of the pipeline."
+    return "" if found.namenodes.known else "No NameNode is declared: how loaded it is, is unknown."

@@ -50,6 +50,7 @@ class ClusterForm(forms.ModelForm):
         fields = (
             "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "ca_file", "client_cert_file",
             "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "log_layout", "time_zone", "hdfs_audit_globs",
+            "namenode_jmx_url",
             "prometheus_url", "prometheus_selector", "prometheus_auth_scheme", "prometheus_auth_user", "prometheus_ca_file",
             "prometheus_tenant", "metrics_interval_s",
             "log_store_kind", "log_store_url", "log_store_query", "log_store_index", "log_store_tenant", "log_store_auth_scheme",
@@ -68,6 +69,7 @@ class ClusterForm(forms.ModelForm):
             "logs_are_pushed": "A log shipper pushes them",
             "log_layout": "Log layout",
             "time_zone": "Time zone of the logs",
+            "namenode_jmx_url": "NameNode address",
             "prometheus_url": "Prometheus address",
             "prometheus_selector": "Labels of its series",
             "prometheus_auth_scheme": "Sign-in",

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from webapp.filesystem_calls.audit_logs import AuditedCalls, Caller, JobSeen, Observed
 from webapp.filesystem_calls.fleet_calls import MOST_MORE, FileSystemCalls, FleetCalls, JobMove, Together, look_up_fleet_calls
+from webapp.filesystem_calls.namenodes import NameNode, NameNodes
 from webapp.lib.api.lists import ERRORS
 
 
@@ -83,6 +84,37 @@ class AuditLogsSerializer(serializers.Serializer[Observed]):
     why = serializers.CharField(help_text="what hinders; empty where nothing does")
 
 
+class NameNodeSerializer(serializers.Serializer[NameNode]):
+    """Null is unknown."""
+
+    cluster = serializers.CharField(help_text="on which it is declared")
+    at = serializers.DateTimeField(help_text="of the newest sample, whose figures these are")
+    samples = serializers.IntegerField()
+    ha_state = serializers.CharField(allow_null=True, help_text="active, standby or observer")
+    queue_ms = serializers.FloatField(allow_null=True, help_text="mean wait of a call in the queue")
+    most_queue_ms = serializers.FloatField(allow_null=True, help_text="of the samples of these minutes")
+    processing_ms = serializers.FloatField(allow_null=True, help_text="mean time that a call was worked on")
+    most_processing_ms = serializers.FloatField(allow_null=True, help_text="of the samples of these minutes")
+    call_queue_length = serializers.IntegerField(allow_null=True)
+    open_connections = serializers.IntegerField(allow_null=True)
+    files = serializers.IntegerField(allow_null=True)
+    blocks = serializers.IntegerField(allow_null=True)
+    capacity_bytes = serializers.IntegerField(allow_null=True, help_text="raw: each replica counts")
+    used_bytes = serializers.IntegerField(allow_null=True, help_text="raw")
+    remaining_bytes = serializers.IntegerField(allow_null=True, help_text="raw")
+    under_replicated_blocks = serializers.IntegerField(allow_null=True)
+    per_s = serializers.FloatField(allow_null=True, help_text="calls a second of all clients; null with fewer than two samples of one run")
+    kinds = serializers.DictField(child=serializers.FloatField(), help_text="calls a second by kind, most first")
+
+
+class NameNodesSerializer(serializers.Serializer[NameNodes]):
+    """What JMX of declared NameNodes has of the same minutes."""
+
+    known = NameNodeSerializer(many=True)
+    silent = serializers.ListField(child=serializers.CharField(), help_text="clusters whose NameNode has no sample of these minutes")
+    why = serializers.CharField(help_text="what hinders; empty where nothing does")
+
+
 class FleetCallsSerializer(serializers.Serializer[FleetCalls]):
     """Calls of the newest ten minutes in which jobs took checkpoints."""
 
@@ -94,6 +126,7 @@ class FleetCallsSerializer(serializers.Serializer[FleetCalls]):
     after = serializers.DictField(child=serializers.FloatField(), help_text="with the moves made")
     moves = JobMoveSerializer(many=True, help_text="most calls first")
     observed = AuditLogsSerializer()
+    namenodes = NameNodesSerializer()
 
 
 def as_document(found: FleetCalls) -> dict[str, Any]:

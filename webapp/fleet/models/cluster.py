@@ -48,6 +48,9 @@ class Cluster(LogStoreFields):
     log_layout = models.CharField(max_length=500, default="flink", help_text="flink, or a log4j pattern")
     time_zone = models.CharField(max_length=64, default="UTC", validators=[is_time_zone], help_text="of the log lines, which carry none")
     hdfs_audit_globs = models.JSONField(default=list, blank=True, help_text="paths, globs or URIs of audit logs of its NameNode")
+    namenode_jmx_url = models.CharField(
+        max_length=500, blank=True, validators=[is_web_url], help_text="web address of its HDFS NameNode, such as http://namenode:9870"
+    )
     prometheus_url = models.CharField(
         max_length=500, blank=True, validators=[is_web_url], help_text="address of a Prometheus that scrapes Flink's reporter"
     )
@@ -135,7 +138,7 @@ class Cluster(LogStoreFields):
 
     def _check_networks(self) -> None:
         """Asks a name server; every connection is checked again when it is made."""
-        addresses = ("url", "prometheus_url", "log_store_url", "history_url", "archive_dir")
+        addresses = ("url", "prometheus_url", "log_store_url", "namenode_jmx_url", "history_url", "archive_dir")
         entered = {field: [getattr(self, field)] for field in addresses} | {
             field: getattr(self, field) for field in ("log_globs", "hdfs_audit_globs")
         }
@@ -191,6 +194,8 @@ class Cluster(LogStoreFields):
             log_store=store,
             pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
             hdfs_audit=AuditLogSource(tuple(self.hdfs_audit_globs), self.time_zone),
+            namenode_jmx_url=self.namenode_jmx_url,
+            namenode_ca_file=self.ca_file,
             prometheus=self._prometheus(),
             metrics_interval_s=self.metrics_interval_s,
             operator_events=events_of(self.operator),

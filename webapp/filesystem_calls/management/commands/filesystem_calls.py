@@ -11,7 +11,14 @@ from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.filesystem_calls.api import fleet_views
 from webapp.filesystem_calls.api.views import as_document
 from webapp.filesystem_calls.fleet_calls import MOST_MORE, fleet_calls
-from webapp.filesystem_calls.fleet_words import audit_hint, audit_sentence, balance_sentence, burst_sentence
+from webapp.filesystem_calls.fleet_words import (
+    audit_hint,
+    audit_sentence,
+    balance_sentence,
+    burst_sentence,
+    namenode_hint,
+    namenode_sentence,
+)
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.filesystem_calls.what_ifs import WhatIfs
@@ -57,6 +64,9 @@ class Command(PreparedCommand):
         moves = (f"{one.name}  {one.per_s:,.1f} calls/s  {one.setting}" for one in found.moves)
         logs = [f"Audit log, {one.cluster}: {audit_sentence(one)}" for one in found.observed.logs]
         hints = [hint] if (hint := audit_hint(found)) else []
+        expected_per_s = sum(found.before.values())
+        logs += [f"NameNode, {one.cluster}: {namenode_sentence(one, expected_per_s)}" for one in found.namenodes.known]
+        hints += [hint] if (hint := namenode_hint(found)) else []
         print_lines(self.stdout, [*map(burst_sentence, found.file_systems), *logs, *hints, balance_sentence(found), *moves])
 
 

@@ -45,6 +45,9 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--hdfs-audit", action="append", default=[], metavar="GLOB", help="of audit logs of its NameNode; may be repeated"
         )
+        parser.add_argument(
+            "--namenode-jmx", default="", metavar="URL", help="web address of its NameNode (http://namenode:9870), whose JMX is read"
+        )
         parser.add_argument("--pushed-logs", action="store_true", help="a log shipper pushes its logs; push_token issues a token")
         parser.add_argument("--prometheus", default="", metavar="URL", help="address of a Prometheus that scrapes Flink's reporter")
         parser.add_argument("--prometheus-labels", default="", metavar="MATCHERS", help='of this cluster\'s series: namespace="flink"')
@@ -101,7 +104,7 @@ class Command(PreparedCommand):
         cluster.prometheus_url, cluster.prometheus_selector = options["prometheus"], options["prometheus_labels"]
         cluster.log_globs, cluster.log_layout, cluster.time_zone = options["logs"], options["layout"], options["time_zone"]
         self._log_store(cluster, options)
-        cluster.hdfs_audit_globs = options["hdfs_audit"]
+        cluster.hdfs_audit_globs, cluster.namenode_jmx_url = options["hdfs_audit"], options["namenode_jmx"]
         cluster.prometheus_ca_file, cluster.prometheus_tenant = options["prometheus_ca"], options["prometheus_tenant"]
         cluster.auth_scheme, cluster.auth_user, secret = _sign_in("--auth", options["auth"], VARIABLE, "")
         cluster.set_secret(secret)

@@ -1,0 +1,77 @@
+"""``/jmx?qry=…`` of a NameNode: beans → one sample.
+
+Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference (contexts rpc, rpcdetailed and dfs), the same from 2.7 to 3.4. Counters
+(``…NumOps``) count since the NameNode was started; averages (``…AvgTime``) are of its last interval of metrics, in ms.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from ingest.errors import Skipped
+from ingest.flink_rest.payloads.fields import Fields
+from ingest.records import NameNodeOperation, NameNodeSample
+
+QUERIES = tuple(
+    f"/jmx?qry=Hadoop:service=NameNode,name={name}" for name in ("RpcActivityForPort*", "RpcDetailedActivityForPort*", "FSNamesystem")
+)
+"""Not all beans at once: NameNodeInfo holds a list of all DataNodes."""
+MOST_BEANS, MOST_OPERATIONS = 50, 200
+_COUNTER = re.compile(r"([A-Z][A-Za-z0-9]{0,60})NumOps$")
+_RPC, _DETAILED, _SYSTEM = "RpcActivityForPort", "RpcDetailedActivityForPort", "FSNamesystem"
+
+
+def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
+    """Of the answers to ``QUERIES``. Raises ``Skipped`` where they are none of a NameNode: no bean of any of them."""
+    beans = [bean for body in bodies for bean in _beans(body)]
+    rpc = [bean for name, bean in beans if name.startswith(_RPC)]
+    detailed = [bean for name, bean in beans if name.startswith(_DETAILED)]
+    system = next((bean for name, bean in beans if name == _SYSTEM), None)
+    if not rpc and not detailed and system is None:
+        raise Skipped("beans: expected those of a NameNode (RpcActivityForPort…, FSNamesystem), got none of them")
+    whole = system or Fields({})
+    return NameNodeSample(
+        ts=at,
+        ha_state=whole.text("tag.HAState"),
+        rpc_calls=_sum(bean.whole("RpcQueueTimeNumOps") for bean in rpc),
+        rpc_queue_ms=_most(bean.real("RpcQueueTimeAvgTime") for bean in rpc),
+        rpc_processing_ms=_most(bean.real("RpcProcessingTimeAvgTime") for bean in rpc),
+        call_queue_length=_sum(bean.whole("CallQueueLength") for bean in rpc),
+        open_connections=_sum(bean.whole("NumOpenConnections") for bean in rpc),
+        files=whole.whole("FilesTotal"),
+        blocks=whole.whole("BlocksTotal"),
+        capacity_bytes=whole.whole("CapacityTotal"),
+        used_bytes=whole.whole("CapacityUsed"),
+        remaining_bytes=whole.whole("CapacityRemaining"),
+        under_replicated_blocks=whole.whole("UnderReplicatedBlocks", "LowRedundancyBlocks"),
+        operations=tuple(_operations(detailed)),
+    )
+
+
+def _beans(body: Any) -> Iterator[tuple[str, Fields]]:
+    for number, bean in enumerate(Fields(body).objects("beans")):
+        if number >= MOST_BEANS:
+            return
+        yield (bean.text("name") or "").rpartition("name=")[2], bean
+
+
+def _operations(beans: list[Fields]) -> Iterator[NameNodeOperation]:
+    """Of all ports together, those of most calls; ``create`` of ``CreateNumOps``."""
+    calls: dict[str, int] = {}
+    for bean in beans:
+        for key in bean.names():
+            if (found := _COUNTER.match(key)) and (count := bean.whole(key)):
+                name = found[1][0].lower() + found[1][1:]
+                calls[name] = calls.get(name, 0) + count
+    for name in sorted(calls, key=lambda one: (-calls[one], one))[:MOST_OPERATIONS]:
+        yield NameNodeOperation(name, calls[name])
+
+
+def _sum(values: Iterator[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _most(values: Iterator[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)

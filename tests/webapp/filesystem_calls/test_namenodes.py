@@ -1,0 +1,111 @@
+"""A NameNode's JMX from its declared address to page, API and command. It is served over HTTP in its published form; no NameNode ran."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.urls import reverse
+
+from ingest.lake.store import Lake
+from ingest.namenode_jmx.collector import base_of
+from ingest.shard_collector import collect_shard
+from tests.ingest.flink_rest.serving import told
+from tests.ingest.test_shard_collector import rows, serving
+from tests.namenode_beans import answer
+from tests.webapp.builders import T0
+from webapp.filesystem_calls.fleet_calls import fleet_calls
+from webapp.filesystem_calls.namenodes import namenodes_in
+from webapp.fleet.models import Cluster
+
+pytestmark = pytest.mark.django_db
+FIRST = {"create": 1_000, "addBlock": 900, "complete": 1_000, "getListing": 5}
+LATER = {"create": 1_600, "addBlock": 1_500, "complete": 1_600, "getListing": 5}
+START = T0 - timedelta(minutes=5)
+
+
+def asked(lake, calls, at, cursor=None, url="/jmx/", **more):
+    """What a collect cycle takes of it; the rest of the cluster is not there."""
+    with serving(lambda path, headers: told(answer(path, calls, **more))) as [server]:
+        cluster = Cluster(name="nn", namenode_jmx_url=server.url + url, log_globs=["/nowhere/*.log"], metrics_interval_s=30)
+        cluster.full_clean(exclude=["id"], validate_unique=False)
+        [outcome] = collect_shard([cluster.source()], {"nn": cursor or {}}, lake, at=lambda: at)
+        return outcome, server.asked
+
+
+@pytest.fixture
+def lake(home):
+    return Lake(str(home / "lake"))
+
+
+@pytest.fixture
+def nn(lake):
+    Cluster.objects.create(name="nn", namenode_jmx_url="http://nn1:9870")
+    asked(lake, FIRST, START)
+    asked(lake, LATER, START + timedelta(seconds=60), queue_ms=250.0)
+
+
+def test_calls_a_second_are_the_difference_of_two_samples(nn):
+    (found,) = namenodes_in(START - timedelta(minutes=1), 600).known
+    assert found.kinds == {"addBlock": 10.0, "complete": 10.0, "create": 10.0}
+    assert (found.per_s, found.samples) == (30.0, 2)
+    assert (found.queue_ms, found.most_queue_ms, found.is_slow) == (250.0, 250.0, True)
+    assert found.ha_state == "active"
+
+
+def test_a_restarted_namenode_has_no_rate(lake, nn):
+    asked(lake, {"create": 3}, START + timedelta(seconds=120))
+    (found,) = namenodes_in(START - timedelta(minutes=1), 600).known
+    assert (found.per_s, found.kinds) == (None, {})
+
+
+def test_it_is_asked_once_an_interval_without_a_secret_and_only_for_its_beans(lake):
+    outcome, paths = asked(lake, FIRST, START)
+    assert [path.partition("?")[0] for path in paths] == ["/jmx"] * 3
+    _, paths = asked(lake, FIRST, START + timedelta(seconds=10), outcome.cursor)
+    assert paths == []
+    _, paths = asked(lake, FIRST, START + timedelta(seconds=31), outcome.cursor, url="")
+    assert len(paths) == 3
+    assert {base_of(one) for one in ("http://nn:9870", "http://nn:9870/", "http://nn:9870/jmx", "http://nn:9870/jmx/")} == {
+        "http://nn:9870"
+    }
+
+
+def test_what_is_no_namenode_is_an_input_that_was_skipped(lake):
+    with serving(lambda path, headers: told({"beans": []})) as [server]:
+        cluster = Cluster(name="nn", namenode_jmx_url=server.url, log_globs=["/nowhere/*.log"])
+        [outcome] = collect_shard([cluster.source()], {}, lake, at=lambda: START)
+    assert outcome.skips == 1
+    assert [row["reason"] for row in rows(lake, "skips") if row["source"] == "namenode_jmx"] == ["bad_payload"]
+
+
+@pytest.mark.parametrize("url", ["http://169.254.169.254/jmx", "http://[fe80::1]:9870", "file:///etc/passwd", "gopher://nn"])
+def test_addresses_that_nobody_may_ask_are_refused(url):
+    with pytest.raises(ValidationError):
+        Cluster(name="nn", namenode_jmx_url=url, log_globs=["/nowhere/*.log"]).full_clean(exclude=["id"])
+
+
+def test_page_api_and_command_say_the_same(viewer, nn, monkeypatch):
+    now = START + timedelta(minutes=2)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+    document = viewer.get(reverse("api-filesystem-calls")).json()
+    out = StringIO()
+    call_command("filesystem_calls", "--json", stdout=out)
+    assert json.loads(out.getvalue()) == document
+    (one,) = document["namenodes"]["known"]
+    assert one["kinds"]["create"] == 10.0
+    page = viewer.get(reverse("fleet-filesystem-calls-tables")).content.decode()
+    sentence = "Calls wait 250.0 ms in its queue, 250.0 ms at most. Each writer waits with them"
+    out = StringIO()
+    call_command("filesystem_calls", stdout=out)
+    assert sentence in page and sentence in out.getvalue()
+    assert "It had 30.0 calls/s; checkpoints of the jobs known here should cost 0.0." in page
+
+
+def test_where_none_is_declared_or_none_answered_it_is_unknown(viewer):
+    page = viewer.get(reverse("fleet-filesystem-calls-tables")).content.decode()
+    assert "No NameNode is declared: how loaded it is, is unknown." in page
+    Cluster.objects.create(name="nn", namenode_jmx_url="http://nn1:9870")
+    assert fleet_calls(datetime(2026, 3, 1, tzinfo=UTC)).namenodes.silent == ["nn"]
