@@ -78,6 +78,12 @@ INCIDENTS = {
             {"rate": "5000", "slow-us": "3000"},
         ),
         Incident(
+            "overtaking",
+            "enrich is slower than its input, and barriers overtake what is in flight: unaligned checkpoints persist it",
+            {"rate": "5000", "slow-us": "3000", "value-bytes": "500"},
+            {"execution.checkpointing.unaligned": "true", "execution.checkpointing.interval": "5s"},
+        ),
+        Incident(
             "scraped",
             "enrich is slower than its input, and every process has Flink's Prometheus reporter",
             {"rate": "5000", "slow-us": "3000"},

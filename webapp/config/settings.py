@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "webapp.backend",
     "webapp.flame_graphs",
     "webapp.threads",
+    "webapp.in_flight",
     "webapp.placement",
     "webapp.push",
     "webapp.resources",

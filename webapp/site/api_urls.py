@@ -15,6 +15,7 @@ from webapp.filesystem_calls import api_urls as filesystem_calls
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
 from webapp.growth import api_urls as growth
+from webapp.in_flight import api_urls as in_flight
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
 from webapp.placement import api_urls as placement
@@ -48,6 +49,7 @@ urlpatterns = [
     *starts.urlpatterns,
     *backend.urlpatterns,
     *threads.urlpatterns,
+    *in_flight.urlpatterns,
     *exactly_once.urlpatterns,
     *delivery.urlpatterns,
     *growth.urlpatterns,

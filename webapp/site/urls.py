@@ -41,5 +41,6 @@ urlpatterns = [
     path("", include("webapp.starts.urls")),
     path("", include("webapp.backend.urls")),
     path("", include("webapp.exactly_once.urls")),
+    path("", include("webapp.in_flight.urls")),
     path("", include("webapp.site.page_urls")),
 ]

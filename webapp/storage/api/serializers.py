@@ -26,9 +26,7 @@ class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
 
     clusters: Any = serializers.SlugRelatedField("name", many=True, read_only=True)
     attested = serializers.BooleanField(source="is_attested", read_only=True)
-    replication_factor = serializers.SerializerMethodField(
-        help_text="copies that HDFS keeps of each block; sizes count one; null: unknown"
-    )
+    replication_factor = serializers.SerializerMethodField(help_text="copies that HDFS keeps of each block; sizes count one; null: unknown")
     replication_why = serializers.SerializerMethodField(help_text="where the factor is from; empty for storages that are not HDFS")
 
     class Meta:
