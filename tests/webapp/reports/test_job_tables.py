@@ -1,4 +1,4 @@
-"""The report of a job tells its placement, its file system calls and its recovery, in every form, as their own commands do."""
+"""The report of a job tells its placement, file system calls, recovery and what its tasks need, in every form, as their own commands do."""
 
 import json
 from datetime import timedelta
@@ -13,12 +13,14 @@ from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
 from tests.first_cycles import CLUSTER, served
 from tests.played import FOLDER
 from tests.played_trees import FINAL, audited, newest
-from tests.webapp.builders import T0, cluster, job
+from tests.webapp.builders import T0, cluster, fact, job, replica
 from tests.webapp.reports.stories import UID, gather, scope, told
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.reports.gathering import incident, job_tables
 from webapp.reports.renderers import html, markdown
+from webapp.threads.job_threads import job_threads
+from webapp.threads.models import ThreadDump
 
 pytestmark = pytest.mark.django_db
 PLAYED = "1.20.5/counted-small"
@@ -48,7 +50,7 @@ def test_each_has_its_sentence_and_its_figures_in_every_form(of):
     until = newest(PLAYED) + timedelta(minutes=10)
     document = gather(scope(of, start=of.start_time, end=until), uid=UID, made_at=timezone.now(), made_by="olga")
     tables = {one.title: one for one in document.stories[0].tables}
-    assert [*tables] == ["Placement", "File system calls", "Recovery"]
+    assert [*tables] == ["Placement", "File system calls", "Recovery", "Resources"]
     placement, calls, recovery = printed("placement", of), printed("filesystem_calls", of), printed("recovery", of)
     assert tables["Placement"].note == placement["verdict"]
     assert [int(row[1].replace(",", "")) for row in tables["Placement"].rows] == [max(one["tasks"]) for one in placement["outcomes"]]
@@ -73,4 +75,25 @@ def test_a_report_of_many_jobs_leaves_them_out_and_says_so(of, monkeypatch):
         monkeypatch.setattr(module, "MOST_JOBS" if module is job_tables else "MOST_WITH_TABLES", 0)
     document = told(of)
     assert document.stories[0].tables == ()
-    assert any(line.startswith("Placement, file system calls and recovery are left out") for line in document.cut)
+    assert any(line.startswith("Placement, file system calls, recovery and what follows them are left out") for line in document.cut)
+
+
+def test_what_its_tasks_need_is_told_as_on_its_pages(weir, tmp_path, home):
+    """RocksDB that stalls, unaligned data of which there is none here, a copy that lies behind, and threads that were dumped."""
+    (row,) = served(FOLDER / "2.3.0/write-stall", home, JOB_CURRENT)
+    of = JobCurrent.objects.create(**row)
+    cluster(CLUSTER, at=of.as_of, url=f"/recordings/{CLUSTER}", kind="recording")
+    fact(of, 1, of.last_seen_at, unaligned=True, persisted_bytes=1000, checkpointed_bytes=2000)
+    replica(of, of.last_seen_at, rounds=1)
+    enrich = next(one for one in job_threads(of, of.last_seen_at, of.last_seen_at).taskmanagers)
+    ThreadDump.objects.create(
+        cluster=CLUSTER, taskmanager_id=enrich.taskmanager_id, wanted_at=of.last_seen_at, state="taken", taken_at=of.last_seen_at,
+        threads=[{"name": "enrich (1/2)#0", "number": 1, "state": "RUNNABLE", "frames": ["a.B.map:7"], "in_a_row": 3, "place": "x"}],
+    )  # fmt: skip
+    of_time = scope(of, start=of.start_time, end=of.last_seen_at + timedelta(minutes=1))
+    tables = {one.title: one for one in gather(of_time, uid=UID, made_at=timezone.now(), made_by="olga").stories[0].tables}
+    assert {"Resources", "State backend", "In flight", "Copy of its checkpoints", "Threads"} <= tables.keys()
+    assert tables["State backend"].note == printed("backend", of)["verdict"]
+    assert tables["In flight"].note == printed("in_flight", of)["sentence"]
+    assert tables["Threads"].rows == (("enrich (1/2)#0", "runs in a.B.map", "3"),)
+    assert "Exactly-once" not in tables

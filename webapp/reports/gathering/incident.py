@@ -49,7 +49,7 @@ def gather(
         f"{findings_left_out} less severe findings are left out." if findings_left_out else "",
         f"Alerts that are left out and not counted, the least severe: {alerts_left_out}." if alerts_left_out else "",
         f"{moments_left_out} less important moments are left out of the time line." if moments_left_out else "",
-        f"Placement, file system calls and recovery are left out of reports of more than {MOST_WITH_TABLES} jobs."
+        f"Placement, file system calls, recovery and what follows them are left out of reports of more than {MOST_WITH_TABLES} jobs."
         if len(scope.jobs) > MOST_WITH_TABLES
         else "",
         *(f"{one.story.name}: {what}" for one in gathered for what in _cut_of(one)),

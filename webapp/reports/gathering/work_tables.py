@@ -1,0 +1,119 @@
+"""What Weir works out of the tasks of one job: memory, state backend, transactions, data in flight, copy, threads; a table each."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from webapp.backend import words as of_backend
+from webapp.backend.job_backend import OF_ROCKSDB, job_backend
+from webapp.exactly_once import words as of_transactions
+from webapp.exactly_once.job_transactions import job_transactions
+from webapp.fleet.models import JobCurrent
+from webapp.in_flight import words as of_flight
+from webapp.in_flight.job_in_flight import job_in_flight
+from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.replication.job_replication import job_replication
+from webapp.reports import texts
+from webapp.reports.document import Table
+from webapp.reports.gathering.scope import ReportScope
+from webapp.resources import words as of_resources
+from webapp.resources.lookup import look_up_resources
+from webapp.threads.job_threads import job_threads
+
+MOST_ROWS = 20
+
+
+def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table]:
+    """Those that have something to say, as of the end of the time."""
+    at = min(scope.end, job.last_seen_at or job.as_of)
+    yield from _resources(job, at)
+    yield from _backend(job, at)
+    yield from _transactions(job, scope)
+    yield from _in_flight(job, at)
+    yield from _replication(job, now)
+    yield from _threads(job, scope, at, now)
+
+
+def _resources(job: JobCurrent, at: datetime) -> Iterator[Table]:
+    found = look_up_resources(job, at)
+    if found is None:
+        return
+    rows = [
+        (part.name, bytes_text(part.configured_bytes), bytes_text(part.used_bytes), part.state, part.option)
+        for part in found.parts
+        if part.configured_bytes
+    ]
+    columns = ("Memory of a TaskManager", "Configured", "Used", "State", "Option")
+    yield Table("Resources", columns, tuple(rows), (1, 2), of_resources.verdict(found).sentence)
+
+
+def _backend(job: JobCurrent, at: datetime) -> Iterator[Table]:
+    found = job_backend(job, at)
+    of_rocksdb = found.having(OF_ROCKSDB)
+    if not of_rocksdb:
+        return
+    rows = [
+        (
+            texts.name(one.name),
+            f"{one.stalled} of {one.samples}" if one.samples else "unknown",
+            _known(one.newest["level0_files"]),
+            bytes_text(one.newest["memtable_bytes"]),
+            bytes_text(one.newest["sst_bytes"]),
+        )
+        for one in of_rocksdb[:MOST_ROWS]
+    ]
+    columns = ("Vertex", "Samples with a stall", "Files in level 0", "Write buffers", "Files on disk")
+    yield Table("State backend", columns, tuple(rows), (2, 3, 4), texts.bounded(of_backend.verdict(found).word))
+
+
+def _transactions(job: JobCurrent, scope: ReportScope) -> Iterator[Table]:
+    found = job_transactions(job, scope.end, scope.start)
+    sinks = found.of_sinks
+    if sinks.timeout_ms is None and not sinks.lost and not found.committers:
+        return
+    rows = (
+        ("Time-out", duration_text(sinks.timeout_ms)),
+        ("Longest that one was open", duration_text(sinks.open_ms)),
+        ("Longest restart", duration_text(sinks.restart_ms)),
+        ("Logged as lost", count_text(len(sinks.lost))),
+    )
+    yield Table("Exactly-once", ("Of a transaction", "Time"), rows, (1,), of_transactions.verdict(found).word)
+
+
+def _in_flight(job: JobCurrent, at: datetime) -> Iterator[Table]:
+    found = job_in_flight(job, at)
+    if not found.persisted_bytes or found.vertices is None:
+        return
+    most = sorted(found.vertices, key=lambda one: -(one.inputs + one.outputs))[:MOST_ROWS]
+    size = found.segment_bytes
+    rows = [(texts.name(one.name), bytes_text(one.inputs * size), bytes_text(one.outputs * size)) for one in most]
+    yield Table("In flight", ("Vertex", "Before it at most", "Behind it at most"), tuple(rows), (1, 2), of_flight.sentence(found))
+
+
+def _replication(job: JobCurrent, now: datetime) -> Iterator[Table]:
+    found = job_replication(job, now)
+    if found is None:
+        return
+    copy = found.replica
+    rows = (
+        ("State", found.badge.word),
+        ("Lag", duration_text(found.lag_ms)),
+        ("Checkpoint", _known(copy.checkpoint_id)),
+        ("Restore from", texts.bounded(copy.location or "–")),
+    )
+    note = texts.bounded(f"The last try failed: {copy.trouble}") if copy.trouble else ""
+    yield Table("Copy of its checkpoints", ("As of the report", ""), rows, (), note)
+
+
+def _threads(job: JobCurrent, scope: ReportScope, at: datetime, now: datetime) -> Iterator[Table]:
+    """Of dumps that were taken in the time of the report."""
+    rows = []
+    for one in job_threads(job, at, now).taskmanagers:
+        if one.row and one.row.taken_at and scope.start <= one.row.taken_at <= scope.end:
+            rows += [(texts.name(task.thread.name), texts.bounded(task.does), str(task.in_a_row)) for task in one.of_job]
+    if rows:
+        left_out = f"{len(rows) - MOST_ROWS:,} more are on the page Threads." if len(rows) > MOST_ROWS else ""
+        yield Table("Threads", ("Task", "It", "Dumps in a row"), tuple(rows[:MOST_ROWS]), (2,), left_out)
+
+
+def _known(value: int | None) -> str:
+    return "–" if value is None else count_text(value)
