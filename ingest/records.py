@@ -395,6 +395,7 @@ Record = (
     | JobException
     | LogRecord
     | NameNodeCalls
+    | NameNodeSample
     | Reference
     | Snapshot
     | Skip

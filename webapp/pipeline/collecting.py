@@ -106,8 +106,8 @@ def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[Clu
     graphs, dumps = flame_graphs.wanted_of(names, now), thread_dumps.wanted_of(names, now)
     for cluster in clusters:
         try:
-            wanted = {"flame_graphs": graphs.get(cluster.name, ()), "thread_dumps": dumps.get(cluster.name, ())}
-            sources.append(replace(cluster.source(), metadata=metadata, **wanted))
+            flames, threads = graphs.get(cluster.name, ()), dumps.get(cluster.name, ())
+            sources.append(replace(cluster.source(), metadata=metadata, flame_graphs=flames, thread_dumps=threads))
         except ImproperlyConfigured as error:
             broken.append(ClusterOutcome(cluster.name, reachable=False, error=str(error), cursor=cluster.cursor))
     return sources, broken

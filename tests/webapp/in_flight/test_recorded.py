@@ -58,7 +58,9 @@ def test_what_was_persisted_is_what_flink_told_and_no_more_than_can_be_in_flight
     told = [one["body"]["history"] for one in answers(recording) if one["path"].endswith("/checkpoints")][-1]
     persisted = {one["id"]: one["persisted_data"] for one in told if one["status"] == "COMPLETED"}
     shown = {one["checkpoint_id"]: one["bytes"] for one in document["checkpoints"]}
-    assert {number: shown[number] for number in persisted} == persisted
+    both = shown.keys() & persisted.keys()  # Flink's history holds savepoints too, and more than are shown
+    assert len(both) >= 5
+    assert {number: shown[number] for number in both} == {number: persisted[number] for number in both}
     assert document["buffers"] == buffers_by_hand(recording)
     assert 0 < document["persisted_bytes"] <= document["most_bytes"] == document["buffers"] * 32 * 1024
     assert document["unaligned"] is True

@@ -41,11 +41,10 @@ class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
 
     def _factors(self, root: StorageRoot) -> dict[str, ReplicationFactor]:
         """Of all roots of a list at once."""
-        found: dict[str, ReplicationFactor] = self.context.setdefault("replication_factors", {})
-        if root.uri not in found:
+        if not hasattr(self, "_known") or root.uri not in self._known:
             listed = getattr(self.parent, "instance", None)
-            found.update(factors_of(listed if listed is not None else [root]))
-        return found
+            self._known: dict[str, ReplicationFactor] = factors_of(listed if listed is not None else [root])
+        return self._known
 
 
 class StorageAuditSerializer(serializers.ModelSerializer[StorageAudit]):

@@ -49,7 +49,7 @@ class ThreadsSerializer(serializers.Serializer[JobThreads]):
 
     @extend_schema_field(DumpedTaskManagerSerializer(many=True))
     def get_taskmanagers(self, found: JobThreads) -> list[dict[str, Any]]:
-        return list(DumpedTaskManagerSerializer(found.taskmanagers, many=True).data)
+        return [dict(DumpedTaskManagerSerializer(one).data) for one in found.taskmanagers]
 
 
 def as_document(job: JobCurrent, vertex_id: str = "") -> dict[str, Any]:
