@@ -112,7 +112,7 @@ def _threads(job: JobCurrent, scope: ReportScope, at: datetime, now: datetime) -
             rows += [(texts.name(task.thread.name), texts.bounded(task.does), str(task.in_a_row)) for task in one.of_job]
     if rows:
         left_out = f"{len(rows) - MOST_ROWS:,} more are on the page Threads." if len(rows) > MOST_ROWS else ""
-        yield Table("Threads", ("Task", "It", "Dumps in a row"), tuple(rows[:MOST_ROWS]), (2,), left_out)
+        yield Table("Threads", ("Task", "Does", "Dumps in a row"), tuple(rows[:MOST_ROWS]), (2,), left_out)
 
 
 def _known(value: int | None) -> str:
