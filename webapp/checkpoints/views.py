@@ -16,6 +16,7 @@ from webapp.checkpoints.logged_parts import KINDS, completed_by_log, read_logged
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.parts import SubtaskPart
 from webapp.checkpoints.querysets import trigger_ms
+from webapp.checkpoints.subtask_hosts import read_hosts
 from webapp.checkpoints.subtasks import read_parts
 from webapp.checkpoints.xray_address import address_of
 from webapp.fleet.job_lookup import look_up
@@ -38,6 +39,7 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
     number = _page_number(request, len(parts))
     own = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only("checkpoint_id", "trigger_time")
     comparison = compared(fact)
+    shown = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
     context: dict[str, Any] = {
         "cause": cause_of(fact, comparison, view.job.checkpoint_timeout_ms, view.job.judged_at),
         "comparison": comparison,
@@ -48,7 +50,8 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
         "badge": outcome_badge(fact.outcome),
         "xray_path": "" if fact.discarded else address_of(fact.external_path),
         "phases": _phases(fact),
-        "parts": parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE],
+        "parts": shown,
+        "parts_with_hosts": _with_hosts(fact, shown),
         "parts_total": len(parts),
         "parts_from": number * SUBTASKS_A_PAGE + 1,
         "parts_to": min((number + 1) * SUBTASKS_A_PAGE, len(parts)),
@@ -92,6 +95,15 @@ def _parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[SubtaskPar
     except Exception:  # The lake may be any storage, with any error; the facts above the table come from the database.
         log.exception("Subtasks of %s on %s could not be read from the lake", fact, fact.cluster)
         return [], True
+
+
+def _with_hosts(fact: CheckpointFact, parts: list[SubtaskPart]) -> list[tuple[SubtaskPart, str | None]]:
+    try:
+        hosts = read_hosts(fact.cluster, fact.job_id, fact.trigger_time) if parts else {}
+    except Exception:  # As above: who ran where is one column of the table.
+        log.exception("Hosts of subtasks of %s on %s could not be read from the lake", fact, fact.cluster)
+        hosts = {}
+    return [(part, hosts.get((part.vertex_id, part.subtask))) for part in parts]
 
 
 def _logged(fact: CheckpointFact) -> Any:

@@ -258,8 +258,14 @@ def test_subtasks_come_from_the_lake_the_silent_ones_first(viewer, now, lake):
         subtask_ack_time=(at, None, at), subtask_end_to_end_ms=(100, None, 900), subtask_sync_ms=(1, None, 2),
     )  # fmt: skip
     older = VertexCheckpoint(job_id=of.job_id, checkpoint_id=5, trigger_time=at, vertex_id="v3", status="IN_PROGRESS", acknowledged=0)
-    lake.append([Observed(of.cluster, now, "rest", (older, sight)), Observed(of.cluster, now, "rest", (sight,))])
-    parts = viewer.get(checkpoint_url(one)).context["parts"]
+    placed = [
+        VertexMetrics(job_id=of.job_id, vertex_id="v3", ts=at + timedelta(seconds=after_s), host=hosts)
+        for after_s, hosts in ((-60, ("old-1", "old-1", "old-1")), (-10, ("tm-1", None, "tm-2")), (20, ("new-1", "new-1", "new-1")))
+    ]
+    lake.append([Observed(of.cluster, now, "rest", (older, sight, *placed)), Observed(of.cluster, now, "rest", (sight,))])
+    context = viewer.get(checkpoint_url(one)).context
+    parts = context["parts"]
+    assert [host for _, host in context["parts_with_hosts"]] == [None, "tm-2", "tm-1"]
     assert [(part.vertex_name, part.subtask, part.end_to_end_ms) for part in parts] == [
         ("slow-enrich", 1, None), ("slow-enrich", 2, 900), ("slow-enrich", 0, 100),
     ]  # fmt: skip

@@ -1,0 +1,30 @@
+"""On which host each subtask ran when a checkpoint was triggered, as it was sampled last before that. Read from the lake, bounded."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from webapp.work.lake import read_newest
+
+MOST_ROWS = 2_000
+LOOK_BACK = timedelta(minutes=15)
+_COLUMNS = ("vertex_id", "ts", "host")
+
+Place = tuple[str, int]
+"""Vertex and subtask."""
+
+
+def read_hosts(cluster: str, job_id: str, trigger_time: datetime) -> dict[Place, str]:
+    """Empty where nothing sampled the placement of the job. Raises what the storage raises."""
+    where = {"cluster": cluster, "job_id": job_id}
+    rows, _since = read_newest("vertex_metrics", where, trigger_time - LOOK_BACK, trigger_time, _COLUMNS, MOST_ROWS)
+    return hosts_of(rows.to_pylist())
+
+
+def hosts_of(rows: Iterable[Mapping[str, Any]]) -> dict[Place, str]:
+    """Of several samples of a vertex the newest that knows hosts counts."""
+    newest: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        if row["host"] and (row["vertex_id"] not in newest or row["ts"] > newest[row["vertex_id"]]["ts"]):
+            newest[row["vertex_id"]] = row
+    return {(row["vertex_id"], subtask): host for row in newest.values() for subtask, host in enumerate(row["host"]) if host}
