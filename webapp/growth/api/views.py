@@ -32,7 +32,7 @@ class JobGrowthViews(ListView):
     filterset_class = GrowthFilters
 
 
-class FiguresSerializer(serializers.Serializer[Any]):
+class GrowthFiguresSerializer(serializers.Serializer[Any]):
     known_days = serializers.IntegerField(help_text="days of the window with a size")
     state_bytes = serializers.FloatField(allow_null=True, help_text=_SIZE)
     state_bytes_per_day = serializers.FloatField(allow_null=True, help_text="robust slope")
@@ -49,11 +49,11 @@ class FiguresSerializer(serializers.Serializer[Any]):
     unreferenced_bytes_per_day = serializers.FloatField(allow_null=True)
 
 
-class GroupSerializer(serializers.Serializer[Group]):
+class GrowthGroupSerializer(serializers.Serializer[Group]):
     name = serializers.CharField(help_text="of the cluster, or the value of the label")
     clusters = serializers.IntegerField()
     jobs = serializers.IntegerField(help_text="of which a size is known")
-    figures = FiguresSerializer()
+    figures = GrowthFiguresSerializer()
 
 
 class GroupsSerializer(serializers.Serializer[Any]):
@@ -61,7 +61,7 @@ class GroupsSerializer(serializers.Serializer[Any]):
 
     by = serializers.CharField()
     window_days = serializers.IntegerField()
-    groups = GroupSerializer(many=True)
+    groups = GrowthGroupSerializer(many=True)
 
 
 class SlopeSerializer(serializers.Serializer[Slope]):
