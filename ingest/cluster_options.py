@@ -82,8 +82,8 @@ def _source(entry: Any, place: str) -> ClusterSource:
 
 def _auth_of(entry: dict[str, Any], place: str) -> Auth:
     secret = _read_secret(Path(entry["secret_file"])) if "secret_file" in entry else entry.get("secret", "")
-    if entry.get("scheme") not in ("basic", "bearer"):
-        raise Refused(f"{place}: auth.scheme must be basic or bearer.")
+    if entry.get("scheme") not in ("basic", "bearer", "kerberos"):
+        raise Refused(f"{place}: auth.scheme must be basic, bearer or kerberos.")
     return Auth(entry["scheme"], str(secret), str(entry.get("user", "")))
 
 

@@ -9,10 +9,12 @@ from ingest.discovery.operator_report import OperatorEvent
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """``basic`` uses ``user`` and ``secret`` (password), ``bearer`` and ``api_key`` (Elasticsearch's) use ``secret`` (token) alone."""
+    """``basic`` uses ``user`` and ``secret`` (password), ``bearer`` and ``api_key`` (Elasticsearch's) use ``secret`` (token) alone,
+    ``kerberos`` neither: see :mod:`ingest.network.kerberos`.
+    """
 
-    scheme: Literal["basic", "bearer", "api_key"]
-    secret: str = field(repr=False)
+    scheme: Literal["basic", "bearer", "api_key", "kerberos"]
+    secret: str = field(default="", repr=False)
     user: str = ""
 
 

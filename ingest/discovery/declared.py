@@ -166,8 +166,10 @@ def _auth(given: Mapping[str, Any], where: str) -> Auth | None:
     """As Prometheus declares it; secrets are in files."""
     if "authorization" in given:
         token = mapping(given["authorization"], f"{where}: authorization", ("type", "credentials_file"))
+        if token.get("type") == "Negotiate" and "credentials_file" not in token:
+            return Auth("kerberos")
         if token.get("type", "Bearer") != "Bearer":
-            raise ValueError(f"{where}: authorization: 'type' must be Bearer")
+            raise ValueError(f"{where}: authorization: 'type' must be Bearer, or Negotiate without 'credentials_file'")
         return Auth("bearer", _secret(token, "credentials_file", where))
     if "basic_auth" in given:
         basic = mapping(given["basic_auth"], f"{where}: basic_auth", ("username", "password_file"))

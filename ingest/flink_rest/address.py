@@ -46,7 +46,7 @@ def parse_address(url: str, auth: Auth | None) -> Address:
 
 def _sign_in(auth: Auth | None) -> tuple[str, tuple[str, ...]]:
     """The Authorization header, and every form in which the secret could come back."""
-    if auth is None:
+    if auth is None or auth.scheme == "kerberos":
         return "", ()
     if word := _TOKENS.get(auth.scheme):
         return _one_line(f"{word} {auth.secret}"), (auth.secret,) if auth.secret else ()

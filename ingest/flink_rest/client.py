@@ -4,6 +4,7 @@ Only GET, only the registered address: no proxy of the environment is used, and 
 address. No message, log line or ``repr`` carries a secret, not even one that the server sends back.
 """
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from random import SystemRandom
@@ -22,6 +23,7 @@ from ingest.flink_rest.faults import BadAnswer, Unanswered, fault_of_status
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.tls import tls_context
 from ingest.json_bounds import MAX_HELD_BYTES, TooManyValues
+from ingest.network import kerberos
 from ingest.network.clusters import RefusedAddress, checked_socket
 from ingest.sources import Auth, ClusterSource, Tls
 
@@ -69,6 +71,7 @@ class RestClient:
         self._on_answer = on_answer or (lambda path, status, body: None)
         self._headers = dict(headers or {})
         self._lenient = lenient
+        self._negotiates = auth is not None and auth.scheme == "kerberos"
         self._session: aiohttp.ClientSession | None = None
 
     def __repr__(self) -> str:
@@ -165,7 +168,7 @@ class RestClient:
         url = self.address.base + path
         for _ in range(SAME_ADDRESS_REDIRECTS + 1):
             self.requests += 1
-            response = await self._session.get(URL(url, encoded=True), allow_redirects=False)
+            response = await self._session.get(URL(url, encoded=True), headers=await self._ticket(path), allow_redirects=False)
             if response.status not in (301, 302, 303, 307, 308):
                 return response
             target = urljoin(url, response.headers.get("Location", ""))
@@ -178,6 +181,19 @@ class RestClient:
                 )
             url = target
         raise BadAnswer(f"{path} is redirected in a circle.", "redirected", path)
+
+    async def _ticket(self, path: str) -> dict[str, str]:
+        """Of Kerberos, where that is how to sign in: one for each request, since a server may refuse one that it has seen."""
+        if not self._negotiates:
+            return {}
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return {"Authorization": await kerberos.authorization(urlsplit(self.address.origin).hostname or "")}
+        except kerberos.NoTicket as error:
+            raise BadAnswer(str(error), "unauthorized", path) from error
+        except TimeoutError as error:
+            why = f"{path} was not asked: no KDC of Kerberos answered within {self._timeout_s:g} s."
+            raise Unanswered(why, "timeout", path, connected=False) from error
 
     def _transport_fault(self, error: Exception, path: str) -> Exception:
         base = self.address.base

@@ -37,7 +37,7 @@ def fault_of_status(status: int, path: str) -> Fault:
     if status in RETRIED_STATUSES:
         return Unanswered(f"{message}.", "http_error", path, status)
     if status in (401, 403):
-        return BadAnswer(f"{message}. Check user, password or token of this cluster.", "unauthorized", path, status)
+        return BadAnswer(f"{message}. Check user, password, token or ticket of this cluster.", "unauthorized", path, status)
     if status == 404:
         return BadAnswer(f"{message}.", "not_found", path, status)
     return BadAnswer(f"{message}; the log of the JobManager says why.", "http_error", path, status)

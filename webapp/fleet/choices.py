@@ -12,6 +12,7 @@ class AuthScheme(models.TextChoices):
     NONE = "", "none"
     BASIC = "basic", "user and password"
     BEARER = "bearer", "bearer token"
+    KERBEROS = "kerberos", "Kerberos ticket"
 
 
 class LogStoreKind(models.TextChoices):

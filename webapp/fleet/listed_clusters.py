@@ -125,6 +125,8 @@ def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> set[s
 
 def _encrypted(secret: str, before: str) -> str:
     """What is stored already where it is the same secret: each encryption has another text."""
+    if not secret:
+        return ""
     return before if before and encryption.decrypt(before) == secret else encryption.encrypt(secret)
 
 

@@ -56,8 +56,8 @@ def test_the_connection_test_says_what_it_sees(monkeypatch: pytest.MonkeyPatch) 
     [
         (["c", "nonsense"], "http://jobmanager:8081"),
         (["a b", "http://h:1"], "letters, digits"),
-        (["c", "http://h:1", "--auth", "basic"], "basic:USER or bearer"),
-        (["c", "http://h:1", "--auth", "kerberos:me"], "basic:USER or bearer"),
+        (["c", "http://h:1", "--auth", "basic"], "basic:USER, bearer or kerberos"),
+        (["c", "http://h:1", "--auth", "kerberos:me"], "basic:USER, bearer or kerberos"),
         (["c", "http://h:1", "--time-zone", "Mars"], "IANA"),
         (["c", "http://h:1", "--cert", "/nowhere.pem"], "belong together"),
     ],

@@ -40,7 +40,7 @@ class Command(PreparedCommand):
         parser.add_argument(
             "url", metavar="URL", nargs="?", default="", help="REST address of the JobManager, such as http://jobmanager:8081"
         )
-        parser.add_argument("--auth", default="", metavar="basic:USER|bearer", help="how to sign in")
+        parser.add_argument("--auth", default="", metavar="basic:USER|bearer|kerberos", help="how to sign in")
         parser.add_argument("--logs", action="append", default=[], metavar="GLOB", help="path, glob or URI of logs; may be repeated")
         parser.add_argument(
             "--hdfs-audit", action="append", default=[], metavar="GLOB", help="of audit logs of its NameNode; may be repeated"
@@ -59,7 +59,7 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--log-history", type=int, default=24, metavar="H", help="hours of history that are read at first (default: 24)"
         )
-        parser.add_argument("--prometheus-auth", default="", metavar="basic:USER|bearer", help="how to sign in there")
+        parser.add_argument("--prometheus-auth", default="", metavar="basic:USER|bearer|kerberos", help="how to sign in there")
         parser.add_argument("--prometheus-ca", default="", metavar="FILE", help="PEM file of the authority of its certificate")
         parser.add_argument("--prometheus-tenant", default="", metavar="NAME", help="tenant of Mimir, Cortex or Thanos")
         parser.add_argument("--layout", default="flink", help="layout of the logs: flink, or a log4j pattern (default: flink)")
@@ -148,8 +148,8 @@ def _sign_in(option: str, text: str, variable: str, whose: str) -> tuple[str, st
     """Scheme, user and secret."""
     scheme, _, user = text.partition(":")
     if scheme not in AuthScheme.values or bool(user) != (scheme == AuthScheme.BASIC):
-        raise CommandError(f"{option} must be basic:USER or bearer.", returncode=REFUSED)
-    return scheme, user, _secret(scheme, variable, whose) if scheme else ""
+        raise CommandError(f"{option} must be basic:USER, bearer or kerberos.", returncode=REFUSED)
+    return scheme, user, _secret(scheme, variable, whose) if scheme in (AuthScheme.BASIC, AuthScheme.BEARER) else ""
 
 
 def _secret(scheme: str, variable: str, whose: str) -> str:
