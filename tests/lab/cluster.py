@@ -14,10 +14,12 @@ import sys
 import time
 import urllib.error
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from tests.lab.configuration import MODULE_OPTIONS, TASKMANAGERS, Layout, write_configuration
+from tests.lab.containers import piped, pod_log
 from tests.lab.incidents import INCIDENTS
 from tests.lab.jars import ENTRY_CLASS, HADOOP_JARS, flink_jars, job_jar, lab_home, reporter_jars
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
@@ -38,10 +40,15 @@ class LabFailed(Exception):
 
 
 class Lab:
-    """A running cluster with its job. Stops with its ``with`` block, and when this process dies."""
+    """A running cluster with its job. Stops with its ``with`` block, and when this process dies.
 
-    def __init__(self, version: str, incident: str, slot: int, folder: Path) -> None:
+    ``as_fleet``: as clusters of fleets are, which answer Prometheus and print JSON in containers, beside their plain log.
+    """
+
+    def __init__(self, version: str, incident: str, slot: int, folder: Path, *, as_fleet: bool = False) -> None:
         self.release, self.incident, self.layout = RELEASES[version], INCIDENTS[incident], Layout(folder, slot)
+        if as_fleet:
+            self.incident = replace(self.incident, reports_metrics=True, prints_json=True)
         self.job_id = ""
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._links: list[SlowLink] = []
@@ -60,6 +67,11 @@ class Lab:
     @property
     def log_glob(self) -> str:
         return f"{self.layout.logs}/flink-*.log*"
+
+    @property
+    def pod_log_glob(self) -> str:
+        """What its processes printed, where they print JSON."""
+        return f"{self.layout.pods}/*/*/*.log"
 
     @property
     def checkpoint_dir(self) -> Path:
@@ -255,10 +267,16 @@ class Lab:
             "HADOOP_CONF_DIR": str(self.layout.calls),
             "MALLOC_ARENA_MAX": "1",
         }
-        with log.with_suffix(".out").open("ab") as output:
+        with self._output(name, log) as output:
             self._processes[name] = subprocess.Popen(
                 command, env=variables, cwd=self.layout.folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
+
+    def _output(self, name: str, log: Path) -> BinaryIO:
+        """Where a process prints to; closed here once it was started."""
+        if self.incident.prints_json:
+            return piped(pod_log(self.layout.pods, f"{self.layout.folder.name}-{name}"))
+        return log.with_suffix(".out").open("ab")
 
     def _class_path(self) -> str:
         hadoop = HADOOP_JARS if self.incident.counts_calls else ()
@@ -278,7 +296,11 @@ def start(version: str = DEFAULT_VERSION, incident: str = "healthy", slot: int =
     """
     folder = folder or lab_home() / "run" / f"{version}-{incident}-{slot}"
     shutil.rmtree(folder, ignore_errors=True)
-    lab = Lab(version, incident, slot, folder)
+    return started(Lab(version, incident, slot, folder))
+
+
+def started(lab: Lab) -> Lab:
+    """This lab, up and with its job. Raises :class:`LabFailed`."""
     try:
         if listens("127.0.0.1", lab.layout.rest_port):
             raise LabFailed(f"Something already listens on {lab.url}: stop it, or choose another slot.")

@@ -35,6 +35,23 @@ appender.file.policies.size.size = 100MB
 appender.file.strategy.type = DefaultRolloverStrategy
 appender.file.strategy.max = 10
 """
+# Beside it, what a container prints: JSON. Releases before 2 ship no JSON layout, so that it is made by a pattern.
+_LOG4J_CONSOLE = """\
+rootLogger.appenderRef.console.ref = Console
+appender.console.name = Console
+appender.console.type = CONSOLE
+"""
+_JSON_PATTERN = """\
+appender.console.layout.type = PatternLayout
+appender.console.layout.alwaysWriteExceptions = false
+appender.console.layout.pattern = \
+{"@timestamp":"%d{yyyy-MM-dd'T'HH:mm:ss.SSS}{UTC}Z","log.level":"%p","log.logger":"%c","process.thread.name":"%enc{%t}{JSON}",\
+"message":"%enc{%m}{JSON}","error.stack_trace":"%enc{%ex}{JSON}"}%n
+"""
+_JSON_TEMPLATE = """\
+appender.console.layout.type = JsonTemplateLayout
+appender.console.layout.eventTemplateUri = classpath:EcsLayout.json
+"""
 
 
 @dataclass(frozen=True)
@@ -58,12 +75,17 @@ class Layout:
 
     @property
     def metrics_ports(self) -> dict[str, int]:
-        """Process → where it answers Prometheus."""
-        return {name: 28700 + 10 * self.slot + number for number, name in enumerate(("jm", "tm1", "tm2"))}
+        """Process → where it answers Prometheus; ``jm2`` is the second JobManager of one in high availability."""
+        return {name: 28700 + 10 * self.slot + number for number, name in enumerate(("jm", "tm1", "tm2", "jm2"))}
 
     @property
     def logs(self) -> Path:
         return self.folder / "log"
+
+    @property
+    def pods(self) -> Path:
+        """Where a container runtime would write what processes print."""
+        return self.folder / "pods"
 
     @property
     def checkpoints(self) -> Path:
@@ -110,7 +132,8 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
         hadoop = {"fs.hdfs.impl": "lab.CountedHdfs", "lab.calls": layout.calls}
         properties = "".join(f"<property><name>{name}</name><value>{value}</value></property>" for name, value in hadoop.items())
         (layout.calls / "core-site.xml").write_text(f"<configuration>{properties}</configuration>\n")
-    _write(layout.configuration("jm"), release, settings | _reporter(layout, incident, "jm"))
+    logging = _LOG4J + _console(release) if incident.prints_json else _LOG4J
+    _write(layout.configuration("jm"), release, settings | _reporter(layout, incident, "jm"), logging)
     for number in range(1, TASKMANAGERS + 1):
         host, address = layout.taskmanager_host(number)
         hosts.append(f"{address} {host}")
@@ -118,7 +141,7 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
         if incident.network_bytes_per_s is not None:
             announced, listening = layout.data_ports(number)
             own |= {"taskmanager.data.port": str(announced), "taskmanager.data.bind-port": str(listening)}
-        _write(layout.configuration(f"tm{number}"), release, settings | own | _reporter(layout, incident, f"tm{number}"))
+        _write(layout.configuration(f"tm{number}"), release, settings | own | _reporter(layout, incident, f"tm{number}"), logging)
     layout.hosts.write_text("\n".join(hosts) + "\n")
 
 
@@ -129,11 +152,15 @@ def _reporter(layout: Layout, incident: Incident, process: str) -> dict[str, str
     return {"metrics.reporter.prom.factory.class": factory, "metrics.reporter.prom.port": str(layout.metrics_ports[process])}
 
 
-def _write(folder: Path, release: Release, settings: dict[str, str]) -> None:
+def _console(release: Release) -> str:
+    return _LOG4J_CONSOLE + (_JSON_TEMPLATE if release.has_json_layouts else _JSON_PATTERN)
+
+
+def _write(folder: Path, release: Release, settings: dict[str, str], logging: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"{release.renamed.get(name, name)}: {_quoted(value)}" for name, value in settings.items()]
     (folder / release.conf_file).write_text("\n".join(lines) + "\n")
-    (folder / "log4j.properties").write_text(_LOG4J)
+    (folder / "log4j.properties").write_text(logging)
 
 
 def _quoted(value: str) -> str:

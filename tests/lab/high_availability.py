@@ -50,8 +50,8 @@ def zookeeper(folder: Path, port: int) -> Iterator[str]:
 class HighlyAvailableLab(Lab):
     """``url`` is that of the JobManager that stood first; either may lead."""
 
-    def __init__(self, version: str, incident: str, slot: int, folder: Path, ensemble: str) -> None:
-        super().__init__(version, incident, slot, folder)
+    def __init__(self, version: str, incident: str, slot: int, folder: Path, ensemble: str, *, as_fleet: bool = False) -> None:
+        super().__init__(version, incident, slot, folder, as_fleet=as_fleet)
         settings = {
             "high-availability.type": "zookeeper",
             "high-availability.zookeeper.quorum": ensemble,
@@ -68,7 +68,9 @@ class HighlyAvailableLab(Lab):
         known = (self.layout.configuration("jm") / self.release.conf_file).read_text()
         second = self.layout.configuration("jm2")
         second.mkdir()
-        (second / self.release.conf_file).write_text(known.replace(f"port: {port}\n", f"port: {port + STANDBY}\n"))
+        known = known.replace(f"port: {port}\n", f"port: {port + STANDBY}\n")
+        metrics = self.layout.metrics_ports
+        (second / self.release.conf_file).write_text(known.replace(f"port: {metrics['jm']}\n", f"port: {metrics['jm2']}\n"))
         (second / "log4j.properties").write_text((self.layout.configuration("jm") / "log4j.properties").read_text())
 
     @property
@@ -91,10 +93,12 @@ class HighlyAvailableLab(Lab):
 
 
 @contextlib.contextmanager
-def start(folder: Path, version: str = "1.20.5", incident: str = "healthy", slot: int = 7) -> Iterator[tuple[HighlyAvailableLab, str]]:
+def start(
+    folder: Path, version: str = "1.20.5", incident: str = "healthy", slot: int = 7, *, as_fleet: bool = False
+) -> Iterator[tuple[HighlyAvailableLab, str]]:
     """Up, its job submitted; gives the lab and ZooKeeper's host and port."""
     port = free_port()
-    flink = HighlyAvailableLab(version, incident, slot, folder / "flink", f"127.0.0.1:{port}")
+    flink = HighlyAvailableLab(version, incident, slot, folder / "flink", f"127.0.0.1:{port}", as_fleet=as_fleet)
     with flink as lab, zookeeper(folder / "zookeeper", port) as ensemble:
         lab.start_processes()
         lab.wait_up()

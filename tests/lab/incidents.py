@@ -14,6 +14,7 @@ class Incident:
     ``rescaled_after``: completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2.
     ``restored_from``: a checkpoint below the root, from which the job is started once more beside itself.
     ``reports_metrics``: each process answers Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`.
+    ``prints_json``: each process prints its log as JSON besides, which is kept as a container runtime would.
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written down.
     """
 
@@ -29,6 +30,7 @@ class Incident:
     restored_from: str | None = None
     counts_calls: bool = False
     reports_metrics: bool = False
+    prints_json: bool = False
 
 
 _SUMMED = {

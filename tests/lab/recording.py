@@ -17,6 +17,7 @@ import threading
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tests.lab.cluster import Lab, start
 from tests.lab.incidents import INCIDENTS
@@ -33,14 +34,11 @@ def main(arguments: list[str]) -> int:
     with start(options.version, options.incident, options.slot) as lab:
         for beside in options.beside:
             lab.play(beside)
-        before_loss = partial(keep_tree, lab.checkpoint_dir, folder, "before-loss")
-        threading.Thread(target=lab.play_out, args=(before_loss,), daemon=True).start()
-        _record(lab, folder, options.seconds, options.every)
+        play_and_record(lab, folder, options.seconds, options.every)
     for path in (folder / "rest.jsonl", *(folder / "logs").iterdir()):
-        _pack(path)
+        pack(path)
     beside = {name: INCIDENTS[name].arguments for name in options.beside}
-    how = {"version": options.version, "seconds": options.seconds, "every_s": options.every, "root": str(lab.checkpoint_dir)}
-    (folder / "played.json").write_text(json.dumps({**asdict(lab.incident), "beside": beside, **how}, indent=1) + "\n")
+    tell_how(lab, folder, beside=beside, seconds=options.seconds, every_s=options.every, root=str(lab.checkpoint_dir))
     if lab.incident.counts_calls:
         calls = sorted(line for part in lab.layout.calls.glob("*.tsv") for line in part.read_text().splitlines(keepends=True))
         (folder / "calls.tsv.gz").write_bytes(gzip.compress("".join(calls).encode(), mtime=0))
@@ -60,13 +58,22 @@ def keep_tree(root: Path, folder: Path, at: str = FINAL) -> None:
             archive.add(path, str(path.relative_to(root)))
 
 
-def _record(lab: Lab, folder: Path, seconds: int, every_s: int) -> None:
+def tell_how(lab: Lab, folder: Path, **more: Any) -> None:
+    """``played.json``."""
+    how = {**asdict(lab.incident), "version": lab.release.version, **more}
+    (folder / "played.json").write_text(json.dumps(how, indent=1) + "\n")
+
+
+def play_and_record(lab: Lab, folder: Path, seconds: int, every_s: int) -> None:
+    """What an incident needs besides its job happens meanwhile."""
+    before_loss = partial(keep_tree, lab.checkpoint_dir, folder, "before-loss")
+    threading.Thread(target=lab.play_out, args=(before_loss,), daemon=True).start()
     command = [sys.executable, "-m", "ingest", "record", lab.url, "--out", str(folder), "--logs", lab.log_glob]
     # It fails also where a single answer was skipped: what counts is what there is to import.
     subprocess.run([*command, "--seconds", str(seconds), "--every", str(every_s)], cwd=PROJECT_DIR, check=False)
 
 
-def _pack(path: Path) -> None:
+def pack(path: Path) -> None:
     path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
     path.unlink()
 

@@ -17,6 +17,7 @@ class Release:
     moved: dict[str, str] = field(default_factory=dict)
     spread_out: tuple[str, str] = ("cluster.evenly-spread-out-slots", "true")
     has_claim_modes: bool = True
+    has_json_layouts: bool = False
 
 
 _OLD_WHEEL = (
@@ -61,6 +62,7 @@ RELEASES = {
             },
             moved={"functions.sink.TwoPhaseCommit": "functions.sink.legacy.TwoPhaseCommit"},
             spread_out=("taskmanager.load-balance.mode", "SLOTS"),
+            has_json_layouts=True,
         ),
     )
 }
