@@ -34,7 +34,7 @@
       figures.set(chart, answer.figure);
       await draw(chart);
       chart.on("plotly_click", open);
-      chart.on("plotly_clickannotation", (event) => { if (/^\/findings\//.test(event.annotation.name || "")) location.assign(event.annotation.name); });
+      chart.on("plotly_clickannotation", (event) => { if (/^\/(findings|jobs)\//.test(event.annotation.name || "")) location.assign(event.annotation.name); });
       chart.on("plotly_relayout", (change) => follow(chart, change));
       chart.dataset.state = "drawn";
     } catch (error) {

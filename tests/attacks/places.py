@@ -91,6 +91,8 @@ QUERY: dict[str, dict[str, str]] = {
     "missing-file": {"path": "metadata"},
     "api-missing-file": {"path": "metadata"},
     "alert-setting": {"rule": "rule"},
+    "api-job-before-after": {"at": "instant"},
+    "checkpoint-go": {"id": "checkpoint"},
 }
 """Pages that are asked for something by a parameter of the query: which one, and what of it is there."""
 
@@ -121,7 +123,8 @@ class Place:
         """Parameters of the query with which there is something to see."""
         plan = CleanupPlan.objects.order_by("-pk").first()
         root = plan.roots[0] if plan else ""
-        there = {"root": root, "metadata": f"{root}/{1:032x}/chk-1/_metadata", "rule": "checkpoint.declined"}
+        there = {"root": root, "metadata": f"{root}/{1:032x}/chk-1/_metadata", "rule": "checkpoint.declined", "instant": "now-1h"}
+        there["checkpoint"] = str(CheckpointFact.objects.values_list("checkpoint_id", flat=True).first() or 0)
         return {name: there[of] for name, of in QUERY.get(self.name, {}).items()}
 
     def filled(self, *, known: bool) -> str:

@@ -18,7 +18,7 @@ _WORDS_SHARE = 0.22
 
 @dataclass(frozen=True)
 class Annotation:
-    """``kind`` decides symbol and colour; unknown kinds are drawn in grey. A click on the label opens ``url``."""
+    """``kind`` decides symbol, colour and row; unknown kinds are drawn in grey. A click on the label opens ``url``."""
 
     at: datetime
     kind: str
@@ -41,6 +41,10 @@ LOOK = {
 }
 
 
+FOUND = ("critical", "warning")
+"""Of findings."""
+
+
 def drawn(annotations: Sequence[Annotation], start: datetime, end: datetime) -> tuple[dict[str, Any], str]:
     """``shapes`` and ``annotations`` of a layout, and a note where some were left out.
 
@@ -50,7 +54,7 @@ def drawn(annotations: Sequence[Annotation], start: datetime, end: datetime) -> 
     shown = inside[-MOST_LINES:]
     shapes = [_line(one.at, LOOK.get(one.kind, ("•", INK_3))[1]) for one in shown]
     # What was found has a row of its own above what happened, so that neither hides the other.
-    labels = [label for row in (False, True) for label in _labels([one for one in shown if bool(one.url) == row], start, end)]
+    labels = [label for row in (False, True) for label in _labels([one for one in shown if (one.kind in FOUND) == row], start, end)]
     note = f"The newest {len(shown)} of {len(inside)} annotations are drawn." if len(shown) < len(inside) else ""
     return {"shapes": shapes, "annotations": labels}, note
 
@@ -112,5 +116,6 @@ def _label(annotation: Annotation, symbol: str, colour: str, *, with_words: bool
         "font": {"size": 11, "color": colour},
         "showarrow": False,
         # plotly keeps no data of its own at an annotation; charts.js reads the address from its name.
-        **({"name": annotation.url, "captureevents": True, "yshift": _ROW_PX} if annotation.url else {}),
+        **({"name": annotation.url, "captureevents": True} if annotation.url else {}),
+        **({"yshift": _ROW_PX} if annotation.kind in FOUND else {}),
     }

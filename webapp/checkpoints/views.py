@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from spark_jobs.serving import PHASES
 from webapp.checkpoints.advice import Limits, advice
@@ -19,15 +19,36 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.checkpoints.subtask_hosts import read_hosts
 from webapp.checkpoints.subtasks import read_parts
 from webapp.checkpoints.xray_address import address_of
+from webapp.config.row_retention import routine
+from webapp.fleet.attempts import ids_of_line
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
 from webapp.lib.instants import drawable
+from webapp.lib.row_numbers import LARGEST
 
 log = logging.getLogger(__name__)
 
 SUBTASKS_A_PAGE = 50
 EVENTS_SHOWN = 40
 _EARLIEST_MS, _LATEST_MS = -62_135_510_400_000, 253_402_300_799_000
+
+
+def by_id(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int) -> HttpResponse:
+    """The newest checkpoint of this id: of this attempt, else of another one of the job."""
+    own = CheckpointFact.objects.filter(cluster=cluster, checkpoint_id=checkpoint_id).only("job_id", "trigger_time")
+    found = own.filter(job_id=job_id).order_by("-trigger_time").first()
+    found = found or own.filter(job_id__in=ids_of_line(cluster, job_id)).order_by("-trigger_time").first()
+    if found is None:
+        raise Http404(f"No checkpoint {checkpoint_id} of this job is known; routine ones are kept {routine().days} days.")
+    return redirect("checkpoint", cluster, found.job_id, checkpoint_id, trigger_ms(found.trigger_time))
+
+
+def go(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    """What the field of the job page leads to."""
+    text = request.GET.get("id", "").strip().removeprefix("chk-")
+    if not (text.isascii() and text.isdigit() and int(text) <= LARGEST):
+        raise Http404(f"{text[:40]!r} is no id of a checkpoint; give its number.")
+    return by_id(request, cluster, job_id, int(text))
 
 
 def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> HttpResponse:

@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "webapp.storage",
     "webapp.cleanup",
     "webapp.growth",
+    "webapp.before_after",
     "webapp.exactly_once",
     "webapp.replication",
     "webapp.recovery",

@@ -7,6 +7,7 @@ from rest_framework.routers import SimpleRouter
 from webapp.accounts import api_schema as api_schema  # describes the tokens
 from webapp.alerting import api_urls as alerting
 from webapp.backend import api_urls as backend
+from webapp.before_after import api_urls as before_after
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
 from webapp.delivery import api_urls as delivery
@@ -53,6 +54,7 @@ urlpatterns = [
     *exactly_once.urlpatterns,
     *delivery.urlpatterns,
     *growth.urlpatterns,
+    *before_after.urlpatterns,
     *storage.urlpatterns,
     *triage.urlpatterns,
     *router.urls,

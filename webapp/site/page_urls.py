@@ -22,6 +22,7 @@ FLEET = MenuEntry(
         "backend",
         "exactly-once",
         "replication",
+        "before-after",
     ),
     keeps_range=True,
 )

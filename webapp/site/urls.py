@@ -30,6 +30,7 @@ urlpatterns = [
     path("", include("webapp.triage.urls")),
     path("", include("webapp.cleanup.urls")),
     path("", include("webapp.growth.urls")),
+    path("", include("webapp.before_after.urls")),
     path("", include("webapp.replication.urls")),
     path("", include("webapp.storage.urls")),
     path("", include("webapp.checkpoints.urls")),

@@ -20,6 +20,7 @@ from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobAnnotation
 from webapp.fleet.shown_attempts import ShownAttempts, shown_attempts
 from webapp.lib.quantities import bytes_text
+from webapp.lib.timeranges import iso_text
 from webapp.pressure.heat import read_heat
 
 log = logging.getLogger(__name__)
@@ -69,8 +70,10 @@ def _annotations(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
         cluster=view.job.cluster, job_id__in=attempts.ids, at__gte=view.time_range.from_time, at__lte=view.time_range.to_time
     )
     newest = rows.order_by("-at").values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
-    events = [Annotation(at, kind, label or subject or kind) for at, kind, label, subject in newest]
-    return [*events, *(Annotation(border.at, "attempt", border.words) for border in attempts.borders), *_findings(view, attempts)]
+    page = reverse("before-after", args=(view.job.cluster, view.job.job_id))
+    events = [Annotation(at, kind, label or subject or kind, f"{page}?at={iso_text(at)}") for at, kind, label, subject in newest]
+    borders = [Annotation(border.at, "attempt", border.words, f"{page}?at={iso_text(border.at)}") for border in attempts.borders]
+    return [*events, *borders, *_findings(view, attempts)]
 
 
 def _findings(view: JobView, attempts: ShownAttempts) -> list[Annotation]:

@@ -1,0 +1,1 @@
+"""A job before and after something that happened to it: what is different, and whether that is more than its usual scatter."""
