@@ -113,7 +113,7 @@ def test_a_rescale_keeps_its_id_and_its_pressure_is_compared_by_vertex(taken_up)
     assert "rescale" in {one.kind for one in found.marks}
     assert found.changes is None
     vertices = {vertex["name"] for vertex in of.graph["vertices"]}
-    assert {one.vertex for one in found.pressure} <= vertices
+    assert {one.vertex for one in found.pressure} == vertices
     for one in found.pressure:
         assert one.comparison.before.count + one.comparison.after.count > 0
 

@@ -56,7 +56,7 @@ class GrowthGroupSerializer(serializers.Serializer[Group]):
     figures = GrowthFiguresSerializer()
 
 
-class GroupsSerializer(serializers.Serializer[Any]):
+class GrowthGroupsSerializer(serializers.Serializer[Any]):
     """Sums over jobs of which they are known, the largest state first."""
 
     by = serializers.CharField()
@@ -100,7 +100,7 @@ _DAYS = OpenApiParameter("days", int, enum=WINDOWS, description=f"the window; {D
 
 
 def groups_document(by: str, window: int) -> dict[str, Any]:
-    return dict(GroupsSerializer({"by": by, "window_days": window, "groups": groups_by(by, window, timezone.now())}).data)
+    return dict(GrowthGroupsSerializer({"by": by, "window_days": window, "groups": groups_by(by, window, timezone.now())}).data)
 
 
 class GrowthGroupsView(APIView):
@@ -108,7 +108,7 @@ class GrowthGroupsView(APIView):
         summary="Growth of clusters, or of clusters of one label",
         operation_id="growth_groups",
         parameters=[OpenApiParameter("by", str, description="cluster, or a label of clusters"), _DAYS],
-        responses={200: GroupsSerializer, **ERRORS},
+        responses={200: GrowthGroupsSerializer, **ERRORS},
     )
     def get(self, request: Request) -> Response:
         asked = _Asked(data=request.query_params)
