@@ -121,7 +121,7 @@ def event_of(record: LogRecord) -> LogEvent | None:
 def parse_message(level: str, message: str) -> ParsedMessage | None:
     """The event in a record's message, its fields still as text."""
     line, _, trace = message.partition("\n")
-    detail = shortened(trace, DETAIL_CHARS) or None
+    detail = (shortened(trace, DETAIL_CHARS) or None) if trace else None
     found = _read(line)
     if found is None:
         return _parse_trace(line, detail) if level in KEPT_LEVELS else None
@@ -135,8 +135,11 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
         if match is None:
             return None
         texts, detail = (*texts[:place], match[1], *texts[place + 1 :]), None
-    said = texts[_SAID] or cause_line(detail)
     reason = entry.reason or None
+    said = texts[_SAID]
+    if said is None and detail is None:
+        return entry.kind, texts, reason, None, line[:MESSAGE_CHARS], None
+    said = said or cause_line(detail)
     if said:
         said = said[:MESSAGE_CHARS]
         reason = reason or _reason(entry.kind, detail, said)
@@ -173,7 +176,8 @@ def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
 
 
 def _read(line: str) -> tuple[_Entry, Texts] | None:
-    line = line[:READ_CHARS]
+    if len(line) > READ_CHARS:
+        line = line[:READ_CHARS]
     # No field ever held this mark.
     if "\x01" in line:
         line = line.replace("\x01", "")
@@ -209,9 +213,10 @@ def _texts(entry: _Entry, match: re.Match[str]) -> Texts:
     groups: Texts = match.groups()
     if "" in groups:
         groups = tuple(text or None for text in groups)
-    for first, second in entry.twice:
-        if groups[second]:
-            groups = (*groups[:first], groups[second], *groups[first + 1 :])
+    if entry.twice:
+        for first, second in entry.twice:
+            if groups[second]:
+                groups = (*groups[:first], groups[second], *groups[first + 1 :])
     return entry.in_order((*groups, None))
 
 

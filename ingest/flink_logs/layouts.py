@@ -64,7 +64,8 @@ FLINK = Layout(
     # Everything up to the first " - ": 1.9 prints two spaces there, 1.11 and later "[]" or the MDC.
     # Possessive and atomic throughout: a line that fails further on is not tried in other ways.
     r"^([0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}),([0-9]{3}) (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ++"
-    r"(?!- )([^ \n]++) ++(?>- |[^\n]*? - )",
+    # That a space follows on the line is looked up first: a class of one character is passed over several times as fast as one of two.
+    r"(?!- )(?=[^\n]* )([^ ]++) ++(?>- |[^\n]*? - )",
     ("second", "fraction", "level", "logger"),
     r"([0-9]{2})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
     "yMdHms",

@@ -47,15 +47,27 @@ class RecordCounts:
         """Of one more such record. Equal texts have equal times: the header is part of them."""
         ordinal = self._counts[digest][0] if digest in self._counts else 0
         self._counts[digest] = ordinal + 1, instant
-        if len(self._counts) > 2 * REMEMBERED:
-            self._counts = dict(list(self._counts.items())[-REMEMBERED:])
+        self._forget()
         return ordinal
+
+    def ordinals(self, digests: Sequence[str], instant: datetime) -> list[int]:
+        """Of one more of each such record, in order."""
+        distinct = dict.fromkeys(digests, (1, instant))
+        if len(distinct) < len(digests) or not self._counts.keys().isdisjoint(distinct):
+            return [self.ordinal(digest, instant) for digest in digests]
+        self._counts |= distinct
+        self._forget()
+        return [0] * len(digests)
 
     def recent(self) -> list[RecordCount]:
         """Counts of the newest records, for the next reading of this file: equal ones come close together or never."""
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH) - timedelta(milliseconds=RECENT_WITHIN_MS)
         close = [(int((ts - _EPOCH) / _MS), key, count) for key, (count, ts) in self._counts.items() if ts >= newest]
         return close[-MAX_RECENT:]
+
+    def _forget(self) -> None:
+        if len(self._counts) > 2 * REMEMBERED:
+            self._counts = dict(list(self._counts.items())[-REMEMBERED:])
 
 
 class RecordSplitter:
@@ -110,9 +122,7 @@ class RecordSplitter:
             lines = lines[begins + len(self._opening) :]
         if not self._begun:
             return out
-        parts = (self._carry + lines).split(self._separator)
-        self._carry = parts.pop()
-        self._take(parts, out)
+        self._carry = self._take_all_but_last(self._carry + lines, out)
         if self._open and self._begins_record(self._carry):
             self._emit(out)
         return out
@@ -137,6 +147,13 @@ class RecordSplitter:
             text = message.replace("\r\n", "\n").replace("\0", "\ufffd")[:MAX_RECORD_BYTES]
             out.append((instant, level, logger, text, digest, self._counts.ordinal(digest, instant), offset))
         return out
+
+    def _take_all_but_last(self, lines: bytes, out: list[RawRecord]) -> bytes:
+        """Lines from behind an opening on. Returns what is behind the last separator, which more may follow."""
+        parts = lines.split(self._separator)
+        last = parts.pop()
+        self._take(parts, out)
+        return last
 
     def _take(self, parts: Sequence[bytes], out: list[RawRecord]) -> None:
         """Parts in file order, each behind a separator and complete."""

@@ -68,17 +68,15 @@ def _in_json(instant: datetime) -> str:
 
 
 def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
-    found, reported = [], []
     levels, messages = batch.column("level").to_pylist(), batch.column("message").to_pylist()
-    for place, (level, message) in enumerate(zip(levels, messages, strict=True)):
-        event = None if message is None else parse_message(level, message)
-        if event:
-            found.append(place)
-            reported.append(event)
+    parsed = [None if message is None else parse_message(level, message) for level, message in zip(levels, messages, strict=True)]
+    reported = list(filter(None, parsed))
     if not reported:
         return None
-    records = batch.take(pa.array(found))
-    columns = {**{name: records.column(name) for name in batch.schema.names if name in RECORD_COLUMNS}, **_columns(reported)}
+    records = batch.select([name for name in batch.schema.names if name in RECORD_COLUMNS])
+    if len(reported) < batch.num_rows:
+        records = records.filter(pa.array([event is not None for event in parsed]))
+    columns = {**dict(zip(records.schema.names, records.columns, strict=True)), **_columns(reported)}
     names = [name for name in EVENT.names if name in columns]
     return pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 
@@ -86,7 +84,7 @@ def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
 def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
     """What events tell, typed as :func:`ingest.flink_logs.event_parser.event_of` does."""
     kinds, texts, reasons, reason_texts, messages, details = zip(*reported, strict=True)
-    read = {name: pa.array(column, pa.string()) for name, column in zip(READ_FIELDS, zip(*texts, strict=True), strict=True)}
+    read = {name: _texts(column) for name, column in zip(READ_FIELDS, zip(*texts, strict=True), strict=True)}
     whole = {name: read[name].cast(pa.int64()) for name in INT_FIELDS}
     number = whole.pop("subtask_number")
     vertex, subtask, attempt = _attempts(read["execution_id"])
@@ -105,6 +103,12 @@ def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
         "subtask": pc.coalesce(subtask, pc.if_else(pc.greater(number, 0), pc.subtract(number, 1), pa.scalar(None, pa.int64()))),
         "attempt": pc.coalesce(attempt, whole["attempt"]),
     }
+
+
+def _texts(column: Sequence[str | None]) -> pa.Array:
+    """Most columns of a few kinds of lines hold nothing, which counting shows sooner."""
+    nothing = column.count(None) == len(column)
+    return pa.nulls(len(column), pa.string()) if nothing else pa.array(column, pa.string())
 
 
 def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ingest.flink_logs.cursors import FileCursor
 from ingest.flink_logs.files import UNREADABLE, LogFile, open_unpacked, unreadable
@@ -178,12 +179,17 @@ class ColumnSplitter(RecordSplitter):
         self._process = process
         self._keep: Keep = reader._keep
 
-    def _take(self, parts: Sequence[bytes], out: list[RawRecord]) -> None:
-        if self._reader._one_by_one or len(parts) < 2:
-            super()._take(parts, out)
-            return
-        behind = self._carry_offset + sum(map(len, parts)) + len(parts) * len(self._separator)
-        pieces = pa.array(parts, pa.binary())
+    def _take_all_but_last(self, lines: bytes, out: list[RawRecord]) -> bytes:
+        if self._reader._one_by_one:
+            return super()._take_all_but_last(lines, out)
+        pieces = pc.split_pattern(pa.array([lines], pa.binary()), self._separator).flatten()
+        last: bytes = pieces[-1].as_py()
+        if len(pieces) > 1:
+            self._take_pieces(pieces[:-1], self._carry_offset + len(lines) - len(last), out)
+        return last
+
+    def _take_pieces(self, pieces: pa.BinaryArray, behind: int, out: list[RawRecord]) -> None:
+        """``behind`` is the offset of what follows them."""
         alone = whole_records.alone(pieces, self._layout)
         if not self._keep_all:
             skipped = alone & whole_records.unread(pieces)
@@ -194,7 +200,7 @@ class ColumnSplitter(RecordSplitter):
         for begin, end in pairwise([0, *([] if many else changes.tolist()), len(pieces)]):
             some = pieces.slice(begin, end - begin)
             if many or not alone[begin] or not self._take_whole(some, out):
-                super()._take(some.to_pylist(), out)
+                self._take(some.to_pylist(), out)
         self._carry_offset = behind
 
     def _take_whole(self, pieces: pa.BinaryArray, out: list[RawRecord]) -> bool:
@@ -208,7 +214,7 @@ class ColumnSplitter(RecordSplitter):
         self.headers += len(pieces)
         *arrays, hashes = columns
         # Their times only matter to whoever reads on later.
-        ordinals = [self._counts.ordinal(digest, _NO_TIME) for digest in hashes]
+        ordinals = self._counts.ordinals(hashes, _NO_TIME)
         self._reader.hold_columns(self._process, [*arrays, hashes, ordinals, None], len(hashes))
         return True
 
