@@ -29,8 +29,12 @@ test-fast: $(VENV)/.installed-dev ## the tests that start no JVM, no browser and
 integration: preflight-java $(VENV)/.installed-dev ## the tests against a real Flink and the running whole, the longest stories among them
 	$(PY) -m pytest -m integration tests/integration $(PYTEST)
 
+# Whose random worlds are few in `make test`, and many here.
+RANDOM_WORLDS := tests/spark_jobs/storage/test_worlds.py tests/webapp/cleanup/test_applying.py tests/webapp/findings/test_folding.py \
+	tests/webapp/alerting/test_storms.py tests/webapp/alerting/test_lifecycle.py
+
 attack: preflight-java $(VENV)/.installed-dev ## everything an attacker tries, in full; `make test` plays a short form of it
-	WEIR_ATTACK=full $(PY) -m pytest tests/attacks tests/webapp/test_cursors.py tests/spark_jobs/storage/test_worlds.py $(PYTEST)
+	WEIR_ATTACK=full $(PY) -m pytest tests/attacks tests/webapp/test_cursors.py $(RANDOM_WORLDS) $(PYTEST)
 
 bench: preflight-java $(VENV)/.installed-dev ## measure against the budgets; BENCH='name …' picks some
 	$(PY) -m tests.bench $(BENCH)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.attacks.scale import examples
 from tests.webapp.alerting.streams import CRITICAL, T0, WARNING, Player, Span, at, spans
 from webapp.alerting.choices import AlertState, Notified
 from webapp.alerting.lifecycle import AlertEpisode, Policy, gone, notified, take, tick, unmuted
@@ -22,7 +23,7 @@ def closed_episode(start: int, end: int, rank: int = WARNING) -> AlertEpisode:
     return AlertEpisode(at(start), at(end), at(end), rank)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60, 500), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600, 3_600)))
 def test_of_a_stream_at_most_one_alert_is_open_at_any_look(stream, every_s):
     class Watched(Player):
@@ -33,7 +34,7 @@ def test_of_a_stream_at_most_one_alert_is_open_at_any_look(stream, every_s):
     Watched().play(stream, every_s, stream[-1].end + LONG_AFTER)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60, 500), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600, 3_600)))
 def test_no_firing_is_lost_however_seldom_one_looks(stream, every_s):
     played = Player().play(stream, every_s, stream[-1].end + LONG_AFTER)
@@ -41,7 +42,7 @@ def test_no_firing_is_lost_however_seldom_one_looks(stream, every_s):
     assert any(kind == "firing" for _, kind in played.notices)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60, 500), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600)))
 def test_every_stream_ends_resolved_and_told(stream, every_s):
     played = Player().play(stream, every_s, stream[-1].end + LONG_AFTER)
@@ -49,7 +50,7 @@ def test_every_stream_ends_resolved_and_told(stream, every_s):
     assert played.notices[-1][1] == "resolved"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60, 500), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600)))
 def test_notices_of_one_subject_alternate(stream, every_s):
     """Nobody is told twice that it fires unless it grew worse, and every end follows a beginning."""
@@ -58,7 +59,7 @@ def test_notices_of_one_subject_alternate(stream, every_s):
     assert kinds == ["firing", "resolved"] * (len(kinds) // 2)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50, 500), deadline=None)
 @given(spans(), st.sampled_from((15, 600)))
 def test_seeing_it_all_again_tells_nothing(stream, every_s):
     end = stream[-1].end + LONG_AFTER
@@ -70,7 +71,7 @@ def test_seeing_it_all_again_tells_nothing(stream, every_s):
     assert played.notices == before and len(played.alerts) == len({life.starts_at for life in played.alerts})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50, 500), deadline=None)
 @given(spans())
 def test_a_recording_leaves_one_settled_alert_however_many_episodes_it_holds(stream):
     played = Player(RECORDED, tells=False)

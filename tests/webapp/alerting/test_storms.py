@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from tests.attacks.scale import examples
 from tests.webapp.alerting.builders import T0, at, closed, look, looks, opened, somebody_listens, unsaved
 from tests.webapp.alerting.streams import Span, spans
 from tests.webapp.builders import cluster
@@ -137,7 +138,7 @@ def test_every_endpoint_hears_of_what_it_asked_for_and_nothing_else(receiver):
 class Streams(TestCase):
     """The promises of the lifecycle once more, through the database."""
 
-    @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(4, 30), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(spans(most=4), min_size=1, max_size=3), st.sampled_from((15, 60, 300)))
     def test_one_open_alert_nothing_lost_an_end_to_everything(self, streams: list[list[Span]], every_s: int) -> None:
         listener = somebody_listens()

@@ -1,6 +1,5 @@
 """An approved plan carried out on a real disk: what goes, what stays and why, and that no checkpoint misses anything."""
 
-import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.attacks.scale import examples
 from tests.webapp.cleanup import carrying
 from tests.webapp.cleanup.carrying import Carried, die_during, effects_equal_the_journal, plan
 from tests.webapp.cleanup.worlds import NOW, OLD, World, date, random_world
@@ -280,7 +280,7 @@ class _Told:
 
 
 NAMES = st.sampled_from(["own", "own", "link", "read_at"])
-SLOW = settings(max_examples=int(os.environ.get("WEIR_PLAN_WORLDS", "25")), deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=examples(12, 100), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @SLOW

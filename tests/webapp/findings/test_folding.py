@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from tests.attacks.scale import examples
 from tests.webapp.pipeline.runs import job, row
 from webapp.findings.loading import FindingLoad
 from webapp.findings.models import Finding, FindingSight, JobJudgement
@@ -156,7 +157,7 @@ class AnyOrder(TestCase):
     """Each window is judged by some run; runs come in any order, some again."""
 
     @given(said=windows, draw=st.data())
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(15, 100), deadline=None)
     def test_the_findings_are_those_of_one_run_over_everything(self, said: dict[int, set[str]], draw: Any) -> None:
         def load_window(number: int) -> None:
             load([judgement(number, number)], [sight(number, subject) for subject in sorted(said[number])])
@@ -174,7 +175,7 @@ class AnyOrder(TestCase):
         assert piecewise == found()
 
     @given(first=windows, second=windows)
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(15, 100), deadline=None)
     def test_windows_judged_anew_leave_nothing_of_what_they_said_before(
         self, first: dict[int, set[str]], second: dict[int, set[str]]
     ) -> None:
