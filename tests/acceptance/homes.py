@@ -51,8 +51,11 @@ class Instance:
 
     def import_recordings(self, *recordings: tuple[Path, str]) -> None:
         """Directory and cluster of each; one process for all, as most of the time of a command is its start."""
-        called = (f"call_command('import_recording', {str(directory)!r}, cluster={cluster!r})" for directory, cluster in recordings)
-        self.manage("shell", "-v", "0", "-c", "; ".join(("from django.core.management import call_command", *called)))
+        self.manage_all(*(("import_recording", str(directory), "--cluster", cluster) for directory, cluster in recordings))
+
+    def manage_all(self, *commands: tuple[str, ...]) -> None:
+        called = "; ".join(f"call_command{command!r}" for command in commands)
+        self.manage("shell", "-v", "0", "-c", f"from django.core.management import call_command; {called}")
 
     def checkpoints(self, cluster: str | None = None) -> list[dict]:
         """What the command prints, asked for once as long as nothing new came in: starting it is most of its time."""

@@ -57,8 +57,10 @@ RECORDED = {
 def reported(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Recording → folder with its report in every form that needs no browser."""
     folders = {name: tmp_path_factory.mktemp("report") for name in RECORDED}
-    for name, folder in folders.items():
-        instance.manage("incident_report", "--cluster", cluster_of(name), "--out", str(folder), "--format", "html,md,json")
+    forms = ("--format", "html,md,json")
+    instance.manage_all(
+        *(("incident_report", "--cluster", cluster_of(name), "--out", str(folder), *forms) for name, folder in folders.items())
+    )
     return folders
 
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import yaml
 
@@ -139,10 +140,8 @@ def test_an_administrator_can_be_made(production: Production) -> None:
 
 def test_a_recording_goes_through_workers_and_cluster_to_postgresql(production: Production) -> None:
     production.run("python", "manage.py", "import_recording", str(recordings() / RECORDING), "--cluster", "case")
-    until(
-        lambda: production.run("python", "manage.py", "checkpoints", "--cluster", "case", "--json").count("\n") >= 20,
-        900,
-        "the recording's checkpoints in the database",
-    )
+    with psycopg.connect(production.variables["WEIR_DATABASE_URL"], autocommit=True) as database:
+        known = "SELECT count(*) >= 20 FROM checkpoints_checkpointfact WHERE cluster = 'case'"
+        until(lambda: database.execute(known).fetchone() == (True,), 900, "the recording's checkpoints in the database")
     rows = production.run("python", "manage.py", "checkpoints", "--cluster", "case", "--json")
     assert '"declined"' in rows
