@@ -11,6 +11,9 @@ PY := $(VENV)/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 PREFLIGHT := $(PYTHON) webapp/supervisor/preflight.py
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
+# The locks name everything, by hash: nothing is left to resolve. Compiling all modules takes longer than all else of an installation, and
+# few are ever imported: what is gets compiled by its first import.
+PIP_INSTALL := $(PIP) install --quiet --require-hashes --no-deps --no-compile
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -67,12 +70,12 @@ preflight-run:
 # A stamp is written last, so an interrupted installation is taken up again.
 $(VENV)/.installed: requirements.lock | preflight-install
 	@$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	@echo "Installing what Weir needs into $(VENV); this takes a minute or two …"
-	@$(PIP) install --quiet --require-hashes -r requirements.lock
+	@echo "Installing what Weir needs into $(VENV); this takes a minute or so …"
+	@$(PIP_INSTALL) -r requirements.lock
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.lock requirements.lock | preflight-install
 	@$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing what Weir and its tests need into $(VENV); this takes a minute or two …"
-	@$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	@$(PIP_INSTALL) -r requirements-dev.lock
 	@touch $(VENV)/.installed $@
