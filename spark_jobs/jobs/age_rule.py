@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ingest.errors import Refused
 from spark_jobs import manifest as manifests
 from spark_jobs.audit_tables import AUDIT_TABLES, FILE_TABLES
+from spark_jobs.in_process.session import in_process_session
 from spark_jobs.lake import SMALL_ROWS
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root, hadoop_path, without_globs
@@ -24,6 +25,7 @@ from spark_jobs.storage_words import age_rule_name
 
 JOB = "age_rule"
 ROWS_A_TASK = 200_000
+MOST_ROWS_IN_PROCESS = 50_000
 
 _OF_CHECKPOINT = ("metadata_path", "checkpoint_id", "is_savepoint", "cluster", "job_id", "lost_files", "lost_bytes", "lost_metadata")
 
@@ -43,15 +45,21 @@ def run(args: argparse.Namespace) -> int:
     if found.job != "audit":
         raise Refused(f"{args.audit_run} is the directory of a {found.job} run; name that of an audit.")
     attempt = args.attempt or f"{found.attempt}-age-{age_rule_name(args.days, args.below)}"
-    with session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
-        result = simulated(session, found, args.days, args.below)
+    here = _fits_one_process(found)
+    with in_process_session() if here else session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
+        result = simulated(session, found, args.days, args.below, in_process=here)
     with fsspec.open(absolute_root(args.out), "wb") as out:
         out.write(json.dumps(result, ensure_ascii=False, indent=1).encode())
     print(f"wrote {args.out}", flush=True)
     return 0
 
 
-def simulated(session: SparkSession, audit: Manifest, days: int, below: str = "") -> dict[str, Any]:
+def _fits_one_process(audit: Manifest) -> bool:
+    """Few rows on this machine: to start Spark and to plan the frames would take a hundred times as long as to sum them up."""
+    return "://" not in absolute_root(audit.run_dir) and sum(table.rows for table in audit.tables.values()) <= MOST_ROWS_IN_PROCESS
+
+
+def simulated(session: SparkSession, audit: Manifest, days: int, below: str = "", *, in_process: bool = False) -> dict[str, Any]:
     """Bounded by roots, and ``MOST_CHECKPOINTS`` of each."""
     rows = sum(audit.tables[name].rows for name in FILE_TABLES if name in audit.tables)
     configure(session, {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.shuffle.partitions": str(rows // ROWS_A_TASK + 4)})
@@ -61,7 +69,7 @@ def simulated(session: SparkSession, audit: Manifest, days: int, below: str = ""
     listed = _table(session, audit, "storage_file").unionByName(_table(session, audit, "storage_live"))
     files = age_rule.deleted_files(listed, roots, days, below)
     broken = age_rule.broken_checkpoints(files, _table(session, audit, "storage_reference"), _table(session, audit, "storage_checkpoint"))
-    broken = broken.localCheckpoint()
+    broken = broken if in_process else broken.localCheckpoint()
     name_of = {
         (row["cluster"], row["job_id"]): row["job_name"]
         for row in _rows(age_rule.most_broken(broken).join(_job_names(session, audit), ["audit_id", "cluster", "job_id"]))

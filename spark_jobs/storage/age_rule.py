@@ -38,7 +38,7 @@ def broken_checkpoints(files: DataFrame, references: DataFrame, checkpoints: Dat
 
     ``lost_files`` and ``lost_bytes`` of what it refers to, and ``lost_metadata``.
     """
-    old = with_file_key(files.where("old")).select(*FILE_KEY, "root", F.col("bytes").alias("file_bytes"))
+    old = with_file_key(files.where(F.col("old"))).select(*FILE_KEY, "root", F.col("bytes").alias("file_bytes"))
     lost = with_file_key(references).join(old, FILE_KEY).groupBy(*_ROOT, "metadata_path").agg(
         F.count("*").alias("lost_files"), F.sum("file_bytes").alias("lost_bytes")
     )  # fmt: skip

@@ -90,6 +90,8 @@ def by_age(spark: SparkSession, recorded: Recorded) -> ByAge:
     below = f"{before}{job}{after.partition('/')[0]}"
     with options_restored(spark):
         everywhere, first_job = simulated(spark, manifest, 4)["roots"], simulated(spark, manifest, 1, below)["roots"]
+    with in_process_session() as here:
+        assert simulated(here, manifest, 1, below, in_process=True)["roots"] == first_job
     return ByAge(*({root["root"]: root for root in roots}[tree.root.uri] for roots in (everywhere, first_job)))
 
 
