@@ -5,7 +5,7 @@ are read on many cores and yet give the records that reading them from the begin
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
