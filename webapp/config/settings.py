@@ -58,6 +58,7 @@ INSTALLED_APPS = [
     "webapp.reports",
     "webapp.pipeline.apps.PipelineConfig",
     "webapp.site",
+    "webapp.backup",
 ]
 
 MIDDLEWARE = [

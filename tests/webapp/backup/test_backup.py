@@ -1,0 +1,145 @@
+"""A backup is made, the original is destroyed, and what people and machines see of the restored one is the same: on both databases."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import postgresql as installed
+from webapp.config.environment import PROJECT_DIR
+
+PASSPHRASE = "correct horse battery staple"
+
+
+@dataclass
+class Installation:
+    home: Path
+    database_url: str = ""
+    passphrase: str = ""
+
+    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))}
+        variables = {**clean, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "WEIR_HOME": str(self.home)}
+        for name, value in (("WEIR_DATABASE_URL", self.database_url), ("WEIR_BACKUP_PASSPHRASE", self.passphrase)):
+            variables |= {name: value} if value else {}
+        return subprocess.run([sys.executable, *words], env=variables, cwd=PROJECT_DIR, capture_output=True, text=True, check=False)
+
+    def restore(self, folder: Path) -> None:
+        done = self.run("manage.py", "restore", str(folder))
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def story(self, *steps: str) -> dict[str, Any]:
+        done = self.run("-m", "tests.webapp.backup.lived_in", *steps)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+        told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return told
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The backup of an SQLite installation that is gone, and what it showed."""
+    folder = tmp_path_factory.mktemp("sqlite")
+    lived = Installation(folder / "home", passphrase=PASSPHRASE)
+    told = lived.story("live", "see=before", f"backup={folder / 'backup'}")
+    shutil.rmtree(lived.home)
+    return folder / "backup", told["before"]
+
+
+@pytest.fixture
+def postgresql() -> Iterator[str]:
+    with installed.postgresql() as server:
+        server.psql("CREATE DATABASE restored;")
+        yield str(server.get_uri())
+
+
+def test_what_was_on_sqlite_is_there_again_elsewhere_and_goes_on(original: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    folder, before = original
+    here = Installation(tmp_path / "other", passphrase=PASSPHRASE)
+    here.restore(folder)
+    told = here.story("see=after", "take=1.20.5/B:more", "see=on")
+    assert told["after"] == before
+    assert before["secret"] and before["signs_in"] and before["api"]["checkpoints"]["results"] and before["api"]["findings"]["results"]
+    # The next cycle went on from the state of the last one.
+    assert (
+        told["on"]["restarts"] == 0 and told["on"]["tables"]["checkpoints_checkpointfact"] > before["tables"]["checkpoints_checkpointfact"]
+    )
+
+
+@pytest.mark.cluster
+def test_what_was_on_postgresql_is_there_again_in_another_database_and_goes_on(postgresql: str, tmp_path: Path) -> None:
+    lived = Installation(tmp_path / "home", postgresql)
+    before = lived.story("live", "see=before", f"backup={tmp_path / 'backup'}")["before"]
+    shutil.rmtree(lived.home)
+    other = Installation(tmp_path / "other", postgresql.replace("/postgres?", "/restored?"))
+    assert other.database_url != lived.database_url
+    other.restore(tmp_path / "backup")
+    told = other.story("see=after", "take=1.20.5/B:more", "see=on")
+    assert told["after"] == before and before["secret"] and before["api"]["checkpoints"]["results"]
+    assert told["on"]["restarts"] == 0 and told["on"]["tables"]["fleet_jobcurrent"] > before["tables"]["fleet_jobcurrent"]
+
+
+def refused(here: Installation, folder: Path, *more: str) -> str:
+    done = here.run("manage.py", "restore", str(folder), *more)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert not (here.home / "weir.sqlite3").exists() and not (here.home / "lake").exists()
+    return done.stderr
+
+
+def test_a_damaged_or_unfinished_backup_restores_nothing(original: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(original[0], copy)
+    here = Installation(tmp_path / "home", passphrase=PASSPHRASE)
+    file = next(copy.glob("lake/checkpoints/date=*/*.parquet"))
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert f"{file.relative_to(copy)} are missing or are not as they were" in refused(here, copy)
+    file.write_bytes(whole)
+    assert here.run("manage.py", "restore", str(copy), "--check").returncode == 0
+    (copy / "backup.json").rename(copy / "backup.unfinished")
+    assert "was not finished" in refused(here, copy)
+
+
+def test_keys_are_sealed_by_a_passphrase_and_closed_to_others(original: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    folder = original[0]
+    assert "The passphrase" in refused(Installation(tmp_path / "home", passphrase="another passphrase"), folder)
+    assert set(json.loads((folder / "secrets.json").read_text())) == {"salt", "sealed"}
+    assert folder.stat().st_mode & 0o077 == 0
+    assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
+
+
+def test_nothing_that_is_there_is_overwritten(original: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    here = Installation(tmp_path / "home", passphrase=PASSPHRASE)
+    (here.home / "reports" / "mine").mkdir(parents=True)
+    assert f"{here.home / 'reports'} is not empty" in refused(here, original[0])
+    done = here.run("manage.py", "backup", str(original[0]))
+    assert done.returncode == 2 and "holds a backup already" in done.stderr
+
+
+def test_a_backup_that_was_broken_off_goes_on_and_so_does_a_restore(tmp_path: Path) -> None:
+    lived, folder = Installation(tmp_path / "home"), tmp_path / "backup"
+    lived.home.mkdir()
+    assert lived.run("manage.py", "migrate", "-v0").returncode == 0
+    (lived.home / "plans" / "p").mkdir(parents=True)
+    (lived.home / "plans" / "p" / "journal").write_text("sealed")
+    folder.mkdir()
+    (folder / "backup.unfinished").touch()
+    (folder / "lake").mkdir()
+    (folder / "lake" / "left.parquet").write_text("of the attempt before")
+    assert lived.run("manage.py", "backup", str(folder)).returncode == 0
+    assert not (folder / "lake" / "left.parquet").exists()
+    here = Installation(tmp_path / "here")
+    (here.home / "plans").mkdir(parents=True)
+    (here.home / "plans" / "left").write_text("of the attempt before")
+    (here.home / "restoring").write_text(hashlib.sha256((folder / "backup.json").read_bytes()).hexdigest())
+    done = here.run("manage.py", "restore", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (here.home / "plans").rglob("*")] == ["p", "journal"]
+    assert (here.home / "secrets" / "field_keys").read_text() == (lived.home / "secrets" / "field_keys").read_text()
