@@ -1,7 +1,8 @@
 """Play the recordings that ship with Weir on loopback, over and over, as clusters of now (the demo).
 
 Each is a JobManager at http://127.0.0.1:PORT/CLUSTER, at a port of its own, with logs in DIR/CLUSTER/logs. Where DIR/looked is
-there, jobs are submitted only while it was changed in the last 15 minutes. Ends with Ctrl-C.
+there, jobs are submitted only while it was changed in the last 15 minutes. What they write to checkpoint storage is in
+DIR/CLUSTER/checkpoints, of jobs of now once DIR/audited is there. Ends with Ctrl-C.
 """
 
 import argparse
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from ingest.replay.player import Player
 from ingest.replay.server import serve
-from ingest.replay.shipped import PREFIX, SHIPPED, recordings
+from ingest.replay.shipped import PAST_MS, SHIPPED, recordings
 from ingest.replay.tape import Tape
 
 
@@ -24,7 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 after Ctrl-C or a signal."""
     players = {
-        PREFIX + one.cluster: Player(Tape(args.recordings / one.recording), one.jobs, args.out / (PREFIX + one.cluster), one.rest_s * 1000)
+        one.name: Player(
+            Tape(args.recordings / one.recording),
+            one.jobs,
+            args.out / one.name,
+            rest_ms=one.rest_s * 1000,
+            past_ms=PAST_MS if one.has_past else 0,
+        )
         for one in SHIPPED
     }
     asyncio.run(_served(players, args))

@@ -11,13 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ingest.replay.checkpoint_tree import CheckpointTree, savepoint_names
 from ingest.replay.shifting import Shift, id_of
+from ingest.replay.shipped import CHECKPOINTS, PAST
 from ingest.replay.tape import LEAD_MS, Tape
 
 TURNS_KEPT = 3
 GAP_MS = 2 * LEAD_MS
 """Between two turns at least, so that lines of one never precede those of the other."""
+LINGER_MS = 60_000
 
+JOBMANAGER = "standalonesession"
+"""In the names of its logs."""
+
+_DEBUG = re.compile(rb"\S+ \S+ DEBUG ")
 _JOB_PATH = re.compile(r"^/jobs/([0-9a-f]{32})(?=$|/|\?)")
 
 
@@ -33,20 +40,27 @@ class Turn:
 
 
 class Player:
-    """``names``: job names of the recording → names shown; ``rest_ms`` passes between turns; ``folder`` gets ``turns.json`` and ``logs/``.
+    """``names``: job names of the recording → names shown; ``rest_ms`` passes between turns; ``past_ms`` ago was a turn before all others,
+    whose checkpoints stay. ``folder`` gets ``turns.json``, ``past.json``, ``logs/``, and ``checkpoints/``: what Flink wrote.
 
     A player that is made again in the same folder goes on where the one before was.
     """
 
-    def __init__(self, tape: Tape, names: Mapping[str, str], folder: Path, rest_ms: int = 0) -> None:
+    def __init__(self, tape: Tape, names: Mapping[str, str], folder: Path, rest_ms: int = 0, past_ms: int = 0) -> None:
         self.tape, self._names, self._folder = tape, names, folder
-        self._rest_ms = max(rest_ms, GAP_MS)
-        self._logs = folder / "logs"
-        self._logs.mkdir(parents=True, exist_ok=True)
-        self.turns: list[Turn] = [self._turn(began_ms) for began_ms in self._noted()]
+        self._rest_ms, self._past_ms = max(rest_ms, GAP_MS), past_ms
+        self._logs, checkpoints = folder / "logs", folder / CHECKPOINTS
+        for made in (self._logs, checkpoints):
+            made.mkdir(parents=True, exist_ok=True)
+        self._tree = CheckpointTree(tape.folder, checkpoints)
+        self._swept: set[int] = set()
+        self.turns: list[Turn] = [self._turn(began_ms) for began_ms in self._noted("turns.json")]
+        self._past = [self._turn(began_ms) for began_ms in self._noted(PAST)]
 
-    def tick(self, now_ms: int, *, awake: bool = True) -> None:
-        """Begin the next turn where it is time, and write log lines up to now. No turn begins unless ``awake``."""
+    def tick(self, now_ms: int, *, awake: bool = True, writes_checkpoints: bool = True) -> None:
+        """Begin the next turn where it is time, and write log lines and checkpoints up to now. No turn begins unless ``awake``."""
+        if self._past_ms and not self._past:
+            self._tell_past(now_ms - self._past_ms)
         if not self.turns:
             first_ms = now_ms - self.tape.length_ms * 3 // 5 - self.tape.length_ms - GAP_MS
             self._begin(first_ms)
@@ -55,6 +69,8 @@ class Player:
             late = now_ms - next_ms > self.tape.length_ms
             self._begin(now_ms if late else next_ms)
         self._write(now_ms)
+        if writes_checkpoints:
+            self._write_checkpoints(now_ms)
 
     def answer(self, path: str, now_ms: int) -> tuple[int, bytes]:
         """Status and JSON of what the JobManager would answer now."""
@@ -77,7 +93,7 @@ class Player:
     def _overview(self, now_ms: int) -> bytes:
         """Jobs of all turns that are remembered."""
         jobs: list[bytes] = []
-        for turn in self.turns:
+        for turn in (*self._past, *self.turns):
             found = self.tape.answer("/jobs/overview", self._recorded_ms(turn, now_ms))
             listed = found[1].get("jobs", []) if found else []
             jobs += [turn.shift.text(_encoded(job)) for job in listed]
@@ -88,7 +104,7 @@ class Player:
         found = _JOB_PATH.match(path)
         if not found:
             return self.turns[-1], path
-        for turn in self.turns:
+        for turn in (*self.turns, *self._past):
             for recorded, own in turn.ids.items():
                 if own == found[1]:
                     return turn, path.replace(own, recorded)
@@ -99,9 +115,21 @@ class Player:
 
     def _turn(self, began_ms: int) -> Turn:
         ids = {recorded: id_of(recorded, began_ms) for recorded in self.tape.jobs}
-        names = {name.encode(): shown.encode() for name, shown in self._names.items()}
-        shift = Shift(began_ms - self.tape.began_ms, self.tape.began_ms, names | {old.encode(): new.encode() for old, new in ids.items()})
-        return Turn(began_ms, ids, shift)
+        names = {old.encode(): new.encode() for old, new in (dict(self._names) | savepoint_names(ids) | ids).items()}
+        return Turn(began_ms, ids, Shift(began_ms - self.tape.began_ms, self.tape.began_ms, names))
+
+    def _tell_past(self, began_ms: int) -> None:
+        """A turn of long ago, as a whole. What it left is laid out once: whoever removes it since then meant it.
+
+        Its JobManager logged what is not for debugging: why a checkpoint failed, which no answer tells any more."""
+        turn = self._turn(began_ms)
+        for log in self.tape.logs:
+            if JOBMANAGER in log.name:
+                lines = (turn.shift.line(line) for _at_ms, line in self.tape.lines(log, 0) if not _DEBUG.match(line))
+                (self._logs / f"{log.name}.{TURNS_KEPT}").write_bytes(b"".join(lines))
+        self._tree.show_end(turn.shift.by_ms, turn.ids)
+        self._past = [turn]
+        self._note(PAST, self._past)
 
     def _begin(self, began_ms: int) -> None:
         """The first turn of all tells how the cluster came up, later ones begin when their jobs are submitted."""
@@ -111,13 +139,16 @@ class Player:
         self.turns = [*self.turns, turn][-TURNS_KEPT:]
         for log in self.tape.logs:
             self._roll(log.name)
-        noted = self._folder / "turns.json.new"
-        noted.write_text(json.dumps([turn.began_ms for turn in self.turns]))
-        noted.replace(self._folder / "turns.json")
+        self._note("turns.json", self.turns)
 
-    def _noted(self) -> list[int]:
+    def _note(self, name: str, turns: list[Turn]) -> None:
+        noted = self._folder / f"{name}.new"
+        noted.write_text(json.dumps([turn.began_ms for turn in turns]))
+        noted.replace(self._folder / name)
+
+    def _noted(self, name: str) -> list[int]:
         try:
-            noted = json.loads((self._folder / "turns.json").read_text())
+            noted = json.loads((self._folder / name).read_text())
         except (OSError, ValueError):
             return []
         return [began_ms for began_ms in noted if isinstance(began_ms, int)] if isinstance(noted, list) else []
@@ -128,6 +159,16 @@ class Player:
             older = self._logs / (f"{name}.{number - 1}" if number > 1 else name)
             if older.exists():
                 older.replace(self._logs / f"{name}.{number}")
+
+    def _write_checkpoints(self, now_ms: int) -> None:
+        """Those of the turn before are there until whoever audits has seen that their jobs ended."""
+        *before, turn = self.turns
+        if now_ms - turn.began_ms > LINGER_MS:
+            for ended in before:
+                if ended.began_ms not in self._swept:
+                    self._tree.remove(ended.ids)
+                    self._swept.add(ended.began_ms)
+        self._tree.show(now_ms - turn.shift.by_ms, turn.shift.by_ms, turn.ids)
 
     def _write(self, now_ms: int) -> None:
         turn = self.turns[-1]

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from aiohttp import web
 
 from ingest.replay.player import Player
-from ingest.replay.shipped import LOOKED, REMOVED
+from ingest.replay.shipped import AUDITED, LOOKED, REMOVED
 
 TICK_S = 1.0
 AWAKE_FOR_S = 900
@@ -20,7 +21,8 @@ log = logging.getLogger(__name__)
 
 
 async def serve(players: dict[str, Player], ports: Sequence[int], folder: Path, stop: asyncio.Event) -> None:
-    """Until ``stop``. ``folder`` may hold :data:`LOOKED` (without it, it never sleeps) and :data:`REMOVED`, which empties ``players``.
+    """Until ``stop``. ``folder`` may hold :data:`LOOKED` (without it, it never sleeps), :data:`AUDITED`, from which on checkpoints are
+    written, and :data:`REMOVED`, which empties ``players`` and removes what they wrote.
 
     Several ports, since whoever collects asks one address with patience, however many clusters are behind it.
     """
@@ -33,10 +35,11 @@ async def serve(players: dict[str, Player], ports: Sequence[int], folder: Path, 
             await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
         while not stop.is_set():
             if (folder / REMOVED).exists():
-                players.clear()
+                _remove(players, folder)
             awake = time.time() - _looked_s(folder / LOOKED) < AWAKE_FOR_S
+            writes = (folder / AUDITED).exists()
             for name, player in players.items():
-                _tick(name, player, awake)
+                _tick(name, player, awake, writes)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), TICK_S)
     finally:
@@ -55,11 +58,17 @@ def answering(players: Mapping[str, Player]) -> Callable[[web.Request], Awaitabl
     return answer
 
 
-def _tick(name: str, player: Player, awake: bool) -> None:
+def _tick(name: str, player: Player, awake: bool, writes: bool) -> None:
     try:
-        player.tick(_now_ms(), awake=awake)
+        player.tick(_now_ms(), awake=awake, writes_checkpoints=writes)
     except OSError:
-        log.exception("the logs of %s cannot be written", name)
+        log.exception("logs or checkpoints of %s cannot be written", name)
+
+
+def _remove(players: dict[str, Player], folder: Path) -> None:
+    for name in players:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    players.clear()
 
 
 def _looked_s(path: Path) -> float:

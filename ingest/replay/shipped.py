@@ -1,13 +1,19 @@
 """Which recordings are played as which clusters, under names that people use."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 RECORDED_ON = "2026-11-21"
 PREFIX = "demo-"
 """Of every cluster of the demo, so that no cluster of one's own is taken for one of it."""
-LOOKED, REMOVED = "looked", "removed"
-"""Files beside the clusters' folders: its time says when somebody looked last; the demo is over."""
+LOOKED, REMOVED, AUDITED = "looked", "removed", "audited"
+"""Files beside the clusters' folders: its time says when somebody looked last; the demo is over; checkpoints of now are written, too."""
+CHECKPOINTS, PAST = "checkpoints", "past.json"
+"""In the folder of a cluster: what Flink wrote, and when its turn of the past began."""
+
+PAST_MS = 96 * 3600 * 1000
+"""Before the demo began, so that what a turn of then left is older than the age guard of audits, which is three days."""
 
 NOW_AND_THEN_S = 1800
 """Between two turns of what is instructive once: a savepoint, a chain of restores."""
@@ -15,19 +21,32 @@ NOW_AND_THEN_S = 1800
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """``recording``: its folder below the recordings; ``jobs``: recorded names → names shown; ``rest_s`` between two turns."""
+    """``recording``: its folder below the recordings; ``jobs``: recorded names → names shown; ``rest_s`` between two turns.
+
+    ``has_past``: it was played once days ago, too, for what its jobs left in storage.
+    """
 
     recording: str
     cluster: str
     jobs: dict[str, str]
     rest_s: int = 0
+    has_past: bool = False
+
+    @property
+    def name(self) -> str:
+        return PREFIX + self.cluster
+
+    @property
+    def written_to(self) -> str:
+        """The directory that its Flink wrote checkpoints and savepoints below, as its ``_metadata`` name it."""
+        return "file:/opt/l/lab/run/" + self.recording.replace("/", "-")
 
 
 SHIPPED = (
     Shipped("1.20.5/E", "payments", {"lab-E-decline": "payments-enrich"}),
     Shipped("1.20.5/F", "web", {"lab-F-expire": "clickstream-sessions"}),
     Shipped("1.20.5/C2", "risk", {"lab-C2-hotkey-hotupstream": "fraud-hotkey"}),
-    Shipped("1.20.5/I", "accounting", {"lab-I-kill": "ledger"}),
+    Shipped("1.20.5/I", "accounting", {"lab-I-kill": "ledger"}, has_past=True),
     Shipped("1.20.5/A", "orders", {"lab-A-healthy": "orders-totals"}),
     Shipped("1.20.5/B", "search", {"lab-B-backpressure": "search-indexer"}, NOW_AND_THEN_S),
     Shipped("1.20.5/J", "billing", {"lab-J-failing": "invoice-matching"}, NOW_AND_THEN_S),
@@ -43,16 +62,24 @@ SHIPPED = (
             **{f"lab-H-claim-{number}": "catalog-sync-claimed" for number in (2, 3, 4)},
         },
         NOW_AND_THEN_S,
+        has_past=True,
     ),
-    Shipped("1.20.5/K", "features", {"lab-K-merge": "user-features", "lab-K-merge-2": "user-features"}, NOW_AND_THEN_S),
+    Shipped("1.20.5/K", "features", {"lab-K-merge": "user-features", "lab-K-merge-2": "user-features"}, NOW_AND_THEN_S, has_past=True),
     Shipped("1.20.5/L1", "warehouse", {"lab-L1-heap": "stock-levels"}, NOW_AND_THEN_S),
     Shipped("1.20.5/L2", "sensors", {"lab-L2-unaligned": "sensor-alarms"}, NOW_AND_THEN_S),
     Shipped("1.20.5/M", "imports", {"lab-M-finished": "partner-import"}, NOW_AND_THEN_S),
 )  # fmt: skip
 
-CLUSTERS = frozenset(PREFIX + one.cluster for one in SHIPPED)
+CLUSTERS = frozenset(one.name for one in SHIPPED)
+ROOTS = {one.written_to: one for one in SHIPPED}
 
 
 def recordings() -> Path:
     """Where the recordings lie that come with the source."""
     return Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "recordings"
+
+
+def recorded_jobs(one: Shipped) -> list[str]:
+    """Ids of the jobs that were recorded."""
+    scenario = json.loads((recordings() / one.recording / "scenario.json").read_text())
+    return [job["id"] for job in scenario["jobs"]]

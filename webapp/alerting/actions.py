@@ -19,9 +19,9 @@ AT_ONCE = 500
 """Alerts that can be acknowledged by one act."""
 
 
-def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -> int:
-    """Its notices are not repeated until it is resolved. Returns how many were not acknowledged before."""
-    comment, name = clean(comment), user.get_username()[:200]
+def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime, *, name: str = "") -> int:
+    """Its notices are not repeated until it is resolved. Returns how many were not acknowledged before. ``name``: where it is no user."""
+    comment, name = clean(comment), name or user.get_username()[:200]
     with transaction.atomic():
         pks = list(_open(uids).filter(acknowledged_at__isnull=True).select_for_update().values_list("pk", flat=True))
         done = Alert.objects.filter(pk__in=pks, acknowledged_at__isnull=True).update(
@@ -51,8 +51,10 @@ def comment_on(alert: Alert, user: Any, comment: str, now: datetime) -> None:
     _note([alert.pk], Happened.COMMENT, user.get_username()[:200], said, now)
 
 
-def silence(matchers: Sequence[Matcher], starts_at: datetime, ends_at: datetime, reason: str, user: Any, now: datetime) -> Silence:
-    """Notify nobody of alerts that match, for a while. Raises :class:`InputRefused`."""
+def silence(
+    matchers: Sequence[Matcher], starts_at: datetime, ends_at: datetime, reason: str, user: Any, now: datetime, *, name: str = ""
+) -> Silence:
+    """Notify nobody of alerts that match, for a while. ``name``: where it is no user's. Raises :class:`InputRefused`."""
     said = clean(reason)
     if not matchers:
         raise InputRefused("Give at least one matcher: a silence of everything would hide all that happens.")
@@ -65,7 +67,7 @@ def silence(matchers: Sequence[Matcher], starts_at: datetime, ends_at: datetime,
     with transaction.atomic():
         made = Silence.objects.create(
             matchers=[one.as_json() for one in matchers], starts_at=starts_at, ends_at=ends_at, reason=said,
-            author=user, author_name=user.get_username()[:200], created_at=now,
+            author=user, author_name=name or user.get_username()[:200], created_at=now,
         )  # fmt: skip
         evaluation_hint.wake()
     return made

@@ -4,6 +4,7 @@ What is noted lies in ``WEIR_HOME/demo``: the ports they are asked at, ``looked`
 nobody does), ``removed`` once somebody removed the demo.
 """
 
+import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -42,7 +43,7 @@ def watch() -> int:
     known = {cluster.name: cluster for cluster in clusters()}
     removed = set(RemovedCluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
     taken = set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True)) - known.keys()
-    for port, name in zip(ports, (PREFIX + one.cluster for one in SHIPPED), strict=True):
+    for port, name in zip(ports, (one.name for one in SHIPPED), strict=True):
         place = {"url": f"http://127.0.0.1:{port}/{name}", "log_globs": [str(folder() / name / "logs" / "*.log*")]}
         if name in known:
             Cluster.objects.filter(name=name).update(enabled=True, last_collected_at=None, **place)
@@ -53,9 +54,11 @@ def watch() -> int:
 
 
 def end() -> None:
-    """Nothing plays from the next tick on, nor in later runs."""
+    """Nothing plays from the next tick on, nor in later runs; logs and checkpoints that were written go."""
     folder().mkdir(parents=True, exist_ok=True, mode=0o700)
     (folder() / REMOVED).touch()
+    for one in SHIPPED:
+        shutil.rmtree(folder() / one.name, ignore_errors=True)
 
 
 def pause() -> None:

@@ -1,11 +1,13 @@
 """The way through the demo that leads the fleet page: from the sickest job to adding a cluster of one's own."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
+from django.utils.http import urlencode
 
+from ingest.replay.shipped import ROOTS
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
@@ -13,49 +15,62 @@ from webapp.findings.models import Finding
 from webapp.fleet.demo import LABEL, LABEL_VALUE
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.sorting import WORST_FIRST
+from webapp.lib.quantities import bytes_text
+from webapp.storage.newest_audits import latest
 
 ORIGIN_RULE = "pressure.root"
+WENT_COOKIE = "weir_demo_went"
+"""Slugs of the stops that were followed in this browser, as ``static/js/page.js`` keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """``url`` is empty where there is nothing to be seen yet, which ``what`` then says."""
-
+    slug: str
     title: str
     what: str
-    url: str = ""
+    url: str
+    went: bool = False
 
 
-def stops(clusters: Sequence[Cluster], now: datetime) -> list[Stop]:
-    """Empty where no demo is watched."""
+def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[Stop]:
+    """Those there is something to be seen at. Empty where no demo is watched."""
     names = [cluster.name for cluster in clusters if cluster.labels.get(LABEL) == LABEL_VALUE]
     if not names:
         return []
-    return [_sickest(names, now), _failed(names), _origin(names), _orphans(), Stop("5 Your own", "Add a cluster", reverse("cluster-add"))]
+    seen = went.split(".")
+    found = [_sickest(names, now, seen), _failed(names, seen), _origin(names, seen), _orphans(seen)]
+    own = Stop("own", "Your own", "Add a cluster", reverse("cluster-add"), len(names) < len(clusters))
+    return [*filter(None, found), own]
 
 
-def _sickest(names: Sequence[str], now: datetime) -> Stop:
+def _sickest(names: Sequence[str], now: datetime, seen: Collection[str]) -> Stop | None:
     jobs = JobCurrent.objects.with_status(now).filter(cluster__in=names).exclude(terminal=True)
     job = jobs.annotate(sort_key=WORST_FIRST.key).order_by("-sort_key" if WORST_FIRST.descending else "sort_key", "-id").first()
-    title = "1 Sickest job"
-    return Stop(title, job.name or job.job_id, reverse("job", args=(job.cluster, job.job_id))) if job else Stop(title, "none is seen yet")
+    if not job:
+        return None
+    return Stop("job", "Sickest job", job.name or job.job_id, reverse("job", args=(job.cluster, job.job_id)), "job" in seen)
 
 
-def _failed(names: Sequence[str]) -> Stop:
+def _failed(names: Sequence[str], seen: Collection[str]) -> Stop | None:
     found = CheckpointFact.objects.filter(cluster__in=names, outcome="declined").order_by("-trigger_time").first()
     found = found or CheckpointFact.objects.filter(cluster__in=names, outcome__in=FAILED_OUTCOMES).order_by("-trigger_time").first()
-    title = "2 Failed checkpoint"
     if not found:
-        return Stop(title, "none is seen yet")
+        return None
     url = reverse("checkpoint", args=(found.cluster, found.job_id, found.checkpoint_id, trigger_ms(found.trigger_time)))
-    return Stop(title, f"{found.checkpoint_id} {found.outcome}", url)
+    return Stop("checkpoint", "Failed checkpoint", f"{found.checkpoint_id} {found.outcome}", url, "checkpoint" in seen)
 
 
-def _origin(names: Sequence[str]) -> Stop:
+def _origin(names: Sequence[str], seen: Collection[str]) -> Stop | None:
     found = Finding.objects.filter(cluster__in=names, rule=ORIGIN_RULE).order_by("-last_seen").only("subject").first()
-    title = "3 Origin of back-pressure"
-    return Stop(title, found.subject, reverse("finding", args=(found.pk,))) if found else Stop(title, "none is found yet")
+    if not found:
+        return None
+    return Stop("origin", "Origin of back-pressure", found.subject, reverse("finding", args=(found.pk,)), "origin" in seen)
 
 
-def _orphans() -> Stop:
-    return Stop("4 Orphans", "Storage", reverse("storage"))
+def _orphans(seen: Collection[str]) -> Stop | None:
+    """The root that holds most of them."""
+    found = latest().filter(root__in=ROOTS, orphan_files__gt=0).order_by("-orphan_bytes", "-id").first()
+    if not found:
+        return None
+    what = f"{bytes_text(found.orphan_bytes)} of {ROOTS[found.root].name}"
+    return Stop("orphans", "Orphans", what, f"{reverse('storage-root')}?{urlencode({'uri': found.root})}", "orphans" in seen)

@@ -9,6 +9,7 @@ from webapp.findings import blind_clusters, job_judgements
 from webapp.findings.signals import findings_changed
 from webapp.fleet import demo
 from webapp.fleet.models import Cluster
+from webapp.site import demo_tour
 
 
 def remove_clusters(clusters: Iterable[Cluster], now: datetime) -> None:
@@ -22,8 +23,11 @@ def remove_clusters(clusters: Iterable[Cluster], now: datetime) -> None:
 
 
 def remove_demo(now: datetime) -> int:
-    """The clusters that are played from recordings, for good; how many there were. What plays them ends with the instance."""
+    """The clusters that are played from recordings and what was made of them, for good; how many there were.
+
+    What plays them ends with the instance."""
     found = list(demo.clusters())
     demo.end()
+    demo_tour.remove(now)
     remove_clusters(found, now)
     return len(found)

@@ -3,6 +3,7 @@
 import django
 from django.conf import settings
 from django.core.management import call_command
+from django.utils import timezone
 
 
 def main() -> None:
@@ -10,11 +11,14 @@ def main() -> None:
     call_command("migrate", verbosity=0, interactive=False)
     call_command("ensure_admin")
     from webapp.fleet import demo  # models exist after the set-up alone
+    from webapp.site import demo_tour
 
     if settings.WEIR.demo and not demo.is_removed():
         demo.watch()
-    else:
-        demo.pause()
+        return
+    demo.pause()
+    if demo_tour.was_begun():
+        demo_tour.remove(timezone.now())
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from webapp.fleet.totals import totals
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
-from webapp.site.demo_strip import stops
+from webapp.site.demo_strip import WENT_COOKIE, stops
 
 PAGE_SIZE = 50
 ENDED_AS_WANTED = ("FINISHED", "CANCELED")
@@ -65,7 +65,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "rows": rows,
         "shown": [row for row in rows if row not in folded] if len(folded) < len(rows) else rows,
         "folded": folded if len(folded) < len(rows) else [],
-        "stops": stops(clusters, now) if is_overview else [],
+        "stops": stops(clusters, now, request.COOKIES.get(WENT_COOKIE, "")) if is_overview else [],
         "headings": headings(*filters.sorting),
         "health": filters.values.get("health"),
         "is_worst_first": filters.sorting[0] is WORST_FIRST,

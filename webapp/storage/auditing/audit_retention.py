@@ -41,7 +41,7 @@ def forget_old(lease: Lease) -> int:
     for audit in done.exclude(audit_id__in=[*newest, *_newest_of_roots()]):
         with lease.writing():
             StorageAudit.objects.filter(pk=audit.pk).update(files_kept=False)
-        _remove(audit.run_dir)
+        remove_files(audit.run_dir)
         removed += 1
     return removed
 
@@ -50,7 +50,7 @@ def _newest_of_roots() -> list[str]:
     return list(latest_audits().values_list("audit_id", flat=True).distinct())
 
 
-def _remove(run_dir: str) -> None:
+def remove_files(run_dir: str) -> None:
     """Only what looks like one of ours; gone already is as good."""
     if not _RUN_DIR.match(run_dir.rstrip("/").rpartition("/")[2]):
         return

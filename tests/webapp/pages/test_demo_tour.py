@@ -1,0 +1,150 @@
+"""What the demo has to show besides its jobs: made once, by the doors that people use, and gone with the demo."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from ingest.replay.player import Player
+from ingest.replay.shipped import AUDITED, PAST_MS, REMOVED, ROOTS, SHIPPED, recordings
+from ingest.replay.tape import Tape
+from spark_jobs.__main__ import main as spark_job
+from tests.webapp.builders import finding, job
+from tests.webapp.storage.builders import audit, root, root_figures
+from webapp.alerting.evaluation import evaluate
+from webapp.alerting.models import Alert, Silence
+from webapp.cleanup.choices import PlanState
+from webapp.cleanup.models import CleanupPlan
+from webapp.findings.models import Finding
+from webapp.fleet import demo
+from webapp.fleet.models import Cluster
+from webapp.reports.models import IncidentReport
+from webapp.site import demo_storage, demo_tour, removal
+from webapp.storage.auditing import work_keys
+from webapp.storage.models import AgeRuleResult, RootFigures, StorageAudit, StorageRoot
+from webapp.work import registry, spark_process
+from webapp.work.models import DueWork
+from webapp.work.perform import Performed, perform
+
+pytestmark = pytest.mark.django_db
+ORPHANS = {"files": 14, "bytes": 17_566_752}
+"""Of the recording whose TaskManagers were killed, as its listings and Flink's own loader of ``_metadata`` have it."""
+
+
+@pytest.fixture
+def registered(db, home):
+    demo.folder().mkdir()
+    (demo.folder() / "ports").write_text(" ".join(str(port) for port in range(18_000, 18_000 + len(SHIPPED))))
+    demo.watch()
+    Cluster.objects.update(last_collected_at=timezone.now(), last_success_at=timezone.now())
+
+
+def play_the_past() -> None:
+    """The clusters with a past, as they are played, and their jobs of then as the collector would have read them."""
+    now_ms = round(timezone.now().timestamp() * 1000)
+    for one in SHIPPED:
+        (demo.folder() / one.name / "checkpoints").mkdir(parents=True)
+    for one in demo_storage.OF_PAST:
+        player = Player(Tape(recordings() / one.recording), one.jobs, demo.folder() / one.name, past_ms=PAST_MS)
+        player.tick(now_ms, writes_checkpoints=False)
+        for own in json.loads(player.answer("/jobs/overview", now_ms)[1])["jobs"]:
+            if 0 < own["end-time"] < now_ms - PAST_MS // 2:
+                at = datetime.fromtimestamp(own["end-time"] / 1000, UTC)
+                job(one.name, at=at, job_id=own["jid"], name=own["name"], state=own["state"], terminal=True, end_time=at)
+
+
+def done(key: str) -> str:
+    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
+    return perform(key, even_if_not_due=True, echo=lambda line: None).state
+
+
+def alerts_of(*rules: tuple[str, str]) -> None:
+    now = timezone.now()
+    for cluster, rule in rules:
+        finding(job(cluster, at=now, job_id=rule[-6:] * 5), rule, now, severity="critical")
+    evaluate(now)
+    evaluate(now + timedelta(minutes=2))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(registered, monkeypatch):
+    monkeypatch.setattr(spark_process, "run", lambda arguments, _record, _name: spark_job(arguments))
+    play_the_past()
+    assert done(demo_tour.KEY) == Performed.DONE
+    assert done(work_keys.AUDIT) == Performed.DONE
+    assert (demo.folder() / AUDITED).exists()
+    first, second = StorageAudit.objects.order_by("as_of")
+    assert second.previous == first
+    assert second.as_of - first.as_of > timedelta(hours=72)
+    figures = {row.root.rpartition("-")[2]: row for row in RootFigures.objects.filter(audit=second)}
+    assert {"files": figures["I"].orphan_files, "bytes": figures["I"].orphan_bytes} == ORPHANS
+    assert figures["H"].missing_files == 16
+    assert {one.rule for one in Finding.objects.all()} >= {"storage.orphans", "storage.cross_job", "storage.amplification"}
+
+    assert done(demo_tour.KEY) == Performed.DONE
+    plan = CleanupPlan.objects.get()
+    assert done(f"storage/plan-{plan.pk}") == Performed.DONE
+    plan.refresh_from_db()
+    assert (plan.state, plan.files, plan.approved_at) == (PlanState.PLANNED, ORPHANS["files"], None)
+    assert done(demo_tour.KEY) == Performed.DONE
+    assert AgeRuleResult.objects.get().audit == second
+    assert demo_tour.KEY in registry.intervals_s()  # alerts are waited for
+    assert done(demo_tour.KEY) == Performed.IDLE
+
+    removal.remove_demo(timezone.now())
+    for model in (StorageRoot, StorageAudit, RootFigures, CleanupPlan, AgeRuleResult):
+        assert not model.objects.exists()
+    assert not Finding.objects.open().exists()
+    assert [one.name for one in demo.folder().iterdir() if one.name.startswith("demo-")] == []
+    assert demo_tour.KEY not in registry.intervals_s()
+
+
+def test_an_alert_is_acknowledged_another_silenced_and_a_report_ordered_once(registered):
+    alerts_of(
+        ("demo-payments", "checkpoint.declined"),
+        ("demo-accounting", "restart.loop"),
+        ("demo-web", "checkpoint.expired"),
+        ("mine", "checkpoint.declined"),
+    )
+    done(demo_tour.KEY)
+    assert done(demo_tour.KEY) == Performed.IDLE
+    acknowledged = Alert.objects.exclude(acknowledged_at=None)
+    assert [(one.cluster, one.acknowledged_name) for one in acknowledged] == [("demo-payments", demo_tour.NAME)]
+    assert Silence.objects.get().is_active(timezone.now())
+    assert [cluster for cluster, _job_id in IncidentReport.objects.get().jobs] == ["demo-web"]
+    removal.remove_demo(timezone.now())
+    assert not Silence.objects.exists()
+    assert not IncidentReport.objects.exists()
+
+
+def test_what_somebody_removed_is_not_made_again(registered):
+    alerts_of(("demo-accounting", "restart.loop"))
+    done(demo_tour.KEY)
+    Silence.objects.all().delete()
+    assert done(demo_tour.KEY) == Performed.IDLE
+    assert not Silence.objects.exists()
+
+
+def test_without_the_demo_nothing_of_it_is_due(registered, weir):
+    assert demo_tour.KEY in registry.intervals_s()
+    weir(demo=False)
+    assert demo_tour.KEY not in registry.intervals_s()
+
+
+def test_removing_the_demo_leaves_what_is_not_of_it(home, operator):
+    theirs = root("s3://mine")
+    mixed = audit("storage-2", roots=["s3://mine", *ROOTS])
+    for uri in ("s3://mine", next(iter(ROOTS))):
+        root_figures(mixed, uri)
+    plan = {"created_at": timezone.now(), "expires_at": timezone.now(), "files_per_s": 1, "grace_s": 1}
+    CleanupPlan.objects.create(folder=str(home / "plans" / "mine"), roots=["s3://mine"], **plan)
+    kept = Silence.objects.create(
+        matchers=[], reason="ours", author_name="olga", created_at=timezone.now(), starts_at=timezone.now(), ends_at=timezone.now()
+    )
+    operator.post("/demo/remove/")
+    assert (demo.folder() / REMOVED).exists()
+    assert StorageRoot.objects.get() == theirs
+    assert [row.root for row in RootFigures.objects.all()] == ["s3://mine"]
+    assert CleanupPlan.objects.get().roots == ["s3://mine"]
+    assert Silence.objects.get() == kept

@@ -1,0 +1,124 @@
+"""Checkpoint storage of the demo: the directories that the played jobs write to, as roots like any others, and their removal."""
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+
+from ingest.replay.shifting import id_of
+from ingest.replay.shipped import AUDITED, CHECKPOINTS, PAST, ROOTS, SHIPPED, recorded_jobs
+from ingest.storage.plan_folder import PlanFolder
+from webapp.cleanup.models import CleanupPlan
+from webapp.findings import marks
+from webapp.findings.models import Finding
+from webapp.fleet import demo
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.storage import registration
+from webapp.storage.auditing import audit_request, audit_retention
+from webapp.storage.auditing.audit_run import audit
+from webapp.storage.choices import AuditPurpose
+from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.storage.querysets import StorageRootQuerySet
+from webapp.storage.table_models import AUDIT_MODELS
+from webapp.work.lease import Lease
+from webapp.work.runs import RunRecord
+
+OF_PAST = tuple(one for one in SHIPPED if one.has_past)
+PAST_ROOTS = [one.written_to for one in OF_PAST]
+AFTER_THE_PAST = timedelta(hours=1)
+"""When the first audit looked: once all of then was over."""
+
+
+def roots() -> StorageRootQuerySet:
+    """Those that are read in the demo's folder: a root of the same name that somebody registered elsewhere is theirs."""
+    found: StorageRootQuerySet = StorageRoot.objects.filter(uri__in=ROOTS, read_at__startswith=f"{demo.folder()}/")
+    return found
+
+
+def past_ended_at() -> datetime | None:
+    """When the last job of the past ended; ``None`` until all of them are known to have."""
+    ended: list[datetime] = []
+    for one in OF_PAST:
+        began_ms = _past_began_ms(demo.folder() / one.name / PAST)
+        if began_ms is None:
+            return None
+        ids = [id_of(recorded, began_ms) for recorded in recorded_jobs(one)]
+        jobs = JobCurrent.objects.filter(cluster=one.name, job_id__in=ids, terminal=True)
+        found = [end for end in jobs.values_list("end_time", flat=True) if end]
+        if len(found) < len(ids):
+            return None
+        ended += found
+    return max(ended)
+
+
+def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecord) -> None:
+    """Register the roots, attested in the ``name`` of the demo, and audit them as of then; from now on they are audited as any."""
+    _register(name)
+    rows = list(roots().prefetch_related("clusters"))
+    as_of = ended_at + AFTER_THE_PAST
+    if rows and not StorageAudit.objects.loaded().filter(as_of=as_of).exists():
+        request = audit_request.AuditRequest(
+            roots=audit_request.registered(rows, audit_request.blind_clusters()),
+            age_guard_h=settings.WEIR.storage_age_guard_h,
+            purpose=AuditPurpose.SCHEDULED,
+            as_of=as_of,
+            spellings=audit_request.spellings(),
+        )
+        audit(request, lease, record)
+    (demo.folder() / AUDITED).touch()
+    roots().update(enabled=True)
+
+
+def later_audits() -> list[StorageAudit]:
+    """Those that carry on from that of the past, the newest first."""
+    found = StorageAudit.objects.loaded().exclude(previous=None).filter(files_kept=True).order_by("-as_of", "-id")[:20]
+    return [one for one in found if set(PAST_ROOTS) <= set(one.roots)]
+
+
+def remove(now: datetime) -> None:
+    """Roots, plans for them alone, what audits found of them, and findings about them. What audits found of other roots stays."""
+    roots().delete()
+    for plan in CleanupPlan.objects.all():
+        if plan.roots and set(plan.roots) <= ROOTS.keys():
+            PlanFolder(plan.folder).remove()
+            plan.delete()
+    for one in StorageAudit.objects.all():
+        _forget(one)
+    found = Finding.objects.open().filter(rule__startswith="storage.")
+    marks.close([one.pk for one in found if one.data.get("root") in ROOTS], now)
+    (demo.folder() / AUDITED).unlink(missing_ok=True)
+
+
+def _forget(of: StorageAudit) -> None:
+    if not ROOTS.keys() & set(of.roots):
+        return
+    if set(of.roots) <= ROOTS.keys():
+        audit_retention.remove_files(of.run_dir)
+        of.delete()
+        return
+    for model in AUDIT_MODELS.values():
+        model._default_manager.filter(audit=of, root__in=ROOTS).delete()
+
+
+def _register(name: str) -> None:
+    """Paused until they are audited as of the past. What overlaps with roots of one's own is left out."""
+    for one in SHIPPED:
+        cluster = Cluster.objects.filter(name=one.name, labels__demo=demo.LABEL_VALUE).first()
+        row = StorageRoot(uri=one.written_to, read_at=str(demo.folder() / one.name / CHECKPOINTS), enabled=False)
+        if cluster is None or StorageRoot.objects.filter(uri=row.uri).exists():
+            continue
+        try:
+            registration.save(row, [cluster])
+        except ValidationError:
+            continue
+        registration.attest(row, name)
+
+
+def _past_began_ms(noted: Path) -> int | None:
+    try:
+        [began_ms] = json.loads(noted.read_text())
+    except (OSError, ValueError, TypeError):
+        return None
+    return int(began_ms)

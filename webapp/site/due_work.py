@@ -1,0 +1,15 @@
+"""The due work of the demo: there until all that it has to show is made."""
+
+from webapp.site import demo_tour
+from webapp.storage.due_work import TASK
+from webapp.work.registry import MINUTE_S, Work, register
+
+register(
+    Work(
+        demo_tour.KEY,
+        TASK,
+        every=lambda: {demo_tour.KEY: MINUTE_S // 4} if demo_tour.is_due() else {},
+        has_work=lambda _attempt: demo_tour.has_work(),
+        do=demo_tour.go_on,
+    )
+)
