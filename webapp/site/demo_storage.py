@@ -19,7 +19,7 @@ from webapp.storage import registration
 from webapp.storage.auditing import audit_request, audit_retention
 from webapp.storage.auditing.audit_run import audit
 from webapp.storage.choices import AuditPurpose
-from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.storage.models import AgeRuleResult, StorageAudit, StorageRoot
 from webapp.storage.querysets import StorageRootQuerySet
 from webapp.storage.table_models import AUDIT_MODELS
 from webapp.work.lease import Lease
@@ -54,7 +54,9 @@ def past_ended_at() -> datetime | None:
 
 
 def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecord) -> None:
-    """Register the roots, attested in the ``name`` of the demo, and audit them as of then; from now on they are audited as any."""
+    """Register the roots, attested in the ``name`` of the demo, and audit them as of then; from now on they are audited as any.
+
+    What plays now has written nothing yet, and would be missed: its jobs use only what their own turn wrote."""
     _register(name)
     rows = list(roots().prefetch_related("clusters"))
     as_of = ended_at + AFTER_THE_PAST
@@ -64,6 +66,7 @@ def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecor
             age_guard_h=settings.WEIR.storage_age_guard_h,
             purpose=AuditPurpose.SCHEDULED,
             as_of=as_of,
+            clusters_of_then=tuple(ROOTS[row.uri].name for row in rows),
             spellings=audit_request.spellings(),
         )
         audit(request, lease, record)
@@ -100,6 +103,7 @@ def _forget(of: StorageAudit) -> None:
         return
     for model in AUDIT_MODELS.values():
         model._default_manager.filter(audit=of, root__in=ROOTS).delete()
+    AgeRuleResult.objects.filter(audit=of, below__in=("", *ROOTS)).delete()  # sums over the demo's files, too
 
 
 def _register(name: str) -> None:

@@ -2,15 +2,17 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from django.utils import timezone
 
 from ingest.replay.player import Player
-from ingest.replay.shipped import AUDITED, PAST_MS, REMOVED, ROOTS, SHIPPED, recordings
+from ingest.replay.shipped import AUDITED, CHECKPOINTS, PAST_MS, REMOVED, ROOTS, SHIPPED, recordings
 from ingest.replay.tape import Tape
 from spark_jobs.__main__ import main as spark_job
-from tests.webapp.builders import finding, job
+from tests.webapp.builders import cluster, finding, job, unsaved_job
 from tests.webapp.storage.builders import audit, root, root_figures
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, Silence
@@ -18,16 +20,17 @@ from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
 from webapp.findings.models import Finding
 from webapp.fleet import demo
-from webapp.fleet.models import Cluster
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.reports.models import IncidentReport
 from webapp.site import demo_storage, demo_tour, removal
 from webapp.storage.auditing import work_keys
-from webapp.storage.models import AgeRuleResult, RootFigures, StorageAudit, StorageRoot
+from webapp.storage.models import AgeRuleResult, AuditDoubt, RootFigures, StorageAudit, StorageRoot
 from webapp.work import registry, spark_process
 from webapp.work.models import DueWork
 from webapp.work.perform import Performed, perform
 
 pytestmark = pytest.mark.django_db
+JOB_TIMES = ("start_time", "end_time", "restored_at", "last_completed_at", "first_seen_at", "last_seen_at")
 ORPHANS = {"files": 14, "bytes": 17_566_752}
 """Of the recording whose TaskManagers were killed, as its listings and Flink's own loader of ``_metadata`` have it."""
 
@@ -40,18 +43,59 @@ def registered(db, home):
     Cluster.objects.update(last_collected_at=timezone.now(), last_success_at=timezone.now())
 
 
-def play_the_past() -> None:
-    """The clusters with a past, as they are played, and their jobs of then as the collector would have read them."""
-    now_ms = round(timezone.now().timestamp() * 1000)
-    for one in SHIPPED:
-        (demo.folder() / one.name / "checkpoints").mkdir(parents=True)
-    for one in demo_storage.OF_PAST:
-        player = Player(Tape(recordings() / one.recording), one.jobs, demo.folder() / one.name, past_ms=PAST_MS)
-        player.tick(now_ms, writes_checkpoints=False)
-        for own in json.loads(player.answer("/jobs/overview", now_ms)[1])["jobs"]:
-            if 0 < own["end-time"] < now_ms - PAST_MS // 2:
-                at = datetime.fromtimestamp(own["end-time"] / 1000, UTC)
-                job(one.name, at=at, job_id=own["jid"], name=own["name"], state=own["state"], terminal=True, end_time=at)
+class Played:
+    """The clusters with a past, as they are played."""
+
+    def __init__(self) -> None:
+        for one in SHIPPED:
+            (demo.folder() / one.name / CHECKPOINTS).mkdir(parents=True)
+        tapes = {one.name: (Tape(recordings() / one.recording), one.jobs) for one in demo_storage.OF_PAST}
+        self.now_ms = round(timezone.now().timestamp() * 1000)
+        self.players = {name: Player(tape, jobs, demo.folder() / name, past_ms=PAST_MS) for name, (tape, jobs) in tapes.items()}
+
+    def tick(self) -> None:
+        """Checkpoints of now are written once the past is audited; jobs are read as the collector would."""
+        for name, player in self.players.items():
+            player.tick(self.now_ms, writes_checkpoints=(demo.folder() / AUDITED).exists())
+            for listed in json.loads(player.answer("/jobs/overview", self.now_ms)[1])["jobs"]:
+                latest = json.loads(player.answer(f"/jobs/{listed['jid']}/checkpoints", self.now_ms)[1]).get("latest", {})
+                self.read(name, listed, latest.get("restored") or {}, latest.get("completed") or {})
+
+    @staticmethod
+    def read(name: str, listed: dict, restored: dict, completed: dict) -> None:
+        row = unsaved_job(
+            name,
+            at=timezone.now(),
+            name=listed["name"],
+            state=listed["state"],
+            terminal=listed["state"] == "CANCELED",
+            start_time=instant(listed["start-time"]),
+            end_time=instant(listed["end-time"]),
+            restored_path=restored.get("external_path"),
+            restored_at=instant(restored.get("restore_timestamp")),
+            restored_is_savepoint=restored.get("is_savepoint"),
+            last_completed_at=instant(completed.get("latest_ack_timestamp")),
+        )
+        facts = {field: getattr(row, field) for field in ("name", "state", "terminal", "as_of", *JOB_TIMES)}
+        facts |= {"restored_path": row.restored_path, "restored_is_savepoint": row.restored_is_savepoint}
+        JobCurrent.objects.update_or_create(cluster=name, job_id=listed["jid"], defaults=facts)
+
+
+def instant(ms: int | None) -> datetime | None:
+    return datetime.fromtimestamp(ms / 1000, UTC) if ms and ms > 0 else None
+
+
+def root_of_ones_own(folder: Path) -> StorageRoot:
+    """With the directory of a job that runs and has completed no checkpoint yet, and one of which nobody knows."""
+    cluster("mine", at=timezone.now())
+    runs = job("mine", at=timezone.now(), last_completed_at=None)
+    for job_id in (runs.job_id, "d" * 32):
+        file = folder / job_id / "shared" / "state"
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"x")
+    mine = root(f"file:{folder}", enabled=True)
+    mine.clusters.add(Cluster.objects.get(name="mine"))
+    return mine
 
 
 def done(key: str) -> str:
@@ -61,21 +105,32 @@ def done(key: str) -> str:
 
 def alerts_of(*rules: tuple[str, str]) -> None:
     now = timezone.now()
-    for cluster, rule in rules:
-        finding(job(cluster, at=now, job_id=rule[-6:] * 5), rule, now, severity="critical")
+    for name, rule in rules:
+        finding(job(name, at=now, job_id=rule[-6:] * 5), rule, now, severity="critical")
     evaluate(now)
     evaluate(now + timedelta(minutes=2))
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(registered, monkeypatch):
+def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(registered, monkeypatch, tmp_path):
+    """Jobs of the demo run meanwhile, one of them restored from what is written only after the first audit, and a root is somebody's."""
     monkeypatch.setattr(spark_process, "run", lambda arguments, _record, _name: spark_job(arguments))
-    play_the_past()
+    mine = root_of_ones_own(tmp_path / "mine")
+    played = Played()
+    played.tick()
+    assert JobCurrent.objects.filter(cluster__startswith="demo-", terminal=False).exclude(restored_path=None).exists()
     assert done(demo_tour.KEY) == Performed.DONE
-    assert done(work_keys.AUDIT) == Performed.DONE
     assert (demo.folder() / AUDITED).exists()
+    played.tick()
+    assert done(work_keys.AUDIT) == Performed.DONE
     first, second = StorageAudit.objects.order_by("as_of")
     assert second.previous == first
+    assert mine.uri not in first.roots
+    assert mine.uri in second.roots
+    assert list(AuditDoubt.objects.values_list("audit", "reason", "subject", "detail")) == []
+    told = pq.read_table(f"{first.run_dir}/jobs.parquet").to_pylist()
+    assert {one["cluster"] for one in told if not one["terminal"]} == {"mine"}
+    assert any(not one["terminal"] for one in pq.read_table(f"{second.run_dir}/jobs.parquet").to_pylist() if one["cluster"] != "mine")
     assert second.as_of - first.as_of > timedelta(hours=72)
     figures = {row.root.rpartition("-")[2]: row for row in RootFigures.objects.filter(audit=second)}
     assert {"files": figures["I"].orphan_files, "bytes": figures["I"].orphan_bytes} == ORPHANS
@@ -86,14 +141,18 @@ def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(regis
     plan = CleanupPlan.objects.get()
     assert done(f"storage/plan-{plan.pk}") == Performed.DONE
     plan.refresh_from_db()
-    assert (plan.state, plan.files, plan.approved_at) == (PlanState.PLANNED, ORPHANS["files"], None)
+    waste = sum(row.retained_waste_files for row in figures.values())
+    assert figures["K"].retained_waste_files == 2  # the older _metadata of either job: the newer one refers to all files of it
+    assert (plan.state, plan.files, plan.approved_at) == (PlanState.PLANNED, ORPHANS["files"] + waste, None)
     assert done(demo_tour.KEY) == Performed.DONE
     assert AgeRuleResult.objects.get().audit == second
     assert demo_tour.KEY in registry.intervals_s()  # alerts are waited for
     assert done(demo_tour.KEY) == Performed.IDLE
 
     removal.remove_demo(timezone.now())
-    for model in (StorageRoot, StorageAudit, RootFigures, CleanupPlan, AgeRuleResult):
+    assert StorageRoot.objects.get() == mine
+    assert {row.root for row in RootFigures.objects.all()} == {mine.uri}
+    for model in (CleanupPlan, AgeRuleResult):
         assert not model.objects.exists()
     assert not Finding.objects.open().exists()
     assert [one.name for one in demo.folder().iterdir() if one.name.startswith("demo-")] == []

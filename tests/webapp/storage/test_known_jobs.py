@@ -1,13 +1,17 @@
 """What an audit is told of jobs: only what was seen."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pyarrow.parquet as pq
 import pytest
+from django.db.models import Q
 from django.utils import timezone
 
 from tests.webapp.builders import cluster, fact, job
 from webapp.storage.auditing import known_jobs
+from webapp.storage.auditing.audit_request import AuditRequest
+from webapp.storage.choices import AuditPurpose
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now().replace(microsecond=0)
@@ -15,8 +19,8 @@ NOW = timezone.now().replace(microsecond=0)
 
 @pytest.fixture
 def told(tmp_path):
-    def write() -> dict[str, dict]:
-        known_jobs.write(str(tmp_path / "jobs.parquet"), NOW)
+    def write(left_out: Q = known_jobs.NONE) -> dict[str, dict]:
+        known_jobs.write(str(tmp_path / "jobs.parquet"), NOW, left_out)
         return {row["name"]: row for row in pq.read_table(tmp_path / "jobs.parquet").to_pylist()}
 
     cluster(at=NOW)
@@ -44,6 +48,17 @@ def test_jobs_of_a_cluster_that_cannot_be_seen_are_not_seen(told):
 def test_jobs_of_a_cluster_that_was_removed_are_not_seen(told):
     job("removed", at=NOW, name="left")
     assert told()["left"]["seen"] is False
+
+
+def test_of_clusters_of_then_jobs_that_began_later_are_left_out_and_those_of_others_are_told(told):
+    then = NOW - timedelta(days=4)
+    for name, began in (("before", then), ("later", NOW), ("without a start", None)):
+        job("then", at=NOW, name=name, start_time=began, first_seen_at=NOW)
+    job(at=NOW, name="restored since", start_time=NOW)
+    asked = AuditRequest((), 72, AuditPurpose.COMMAND, as_of=then)
+    assert told(asked.jobs_left_out()).keys() == {"before", "later", "without a start", "restored since"}
+    assert told(replace(asked, clusters_of_then=("then",)).jobs_left_out()).keys() == {"before", "restored since"}
+    assert replace(asked, as_of=None, clusters_of_then=("then",)).jobs_left_out() == known_jobs.NONE
 
 
 def test_the_oldest_checkpoint_in_flight_and_the_newest_completed_are_told(told):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.conf import settings
+from django.db.models import Q
 from django.utils import timezone
 
 from ingest.errors import Refused
@@ -12,6 +13,7 @@ from ingest.storage.roots import Root
 from ingest.uris import Spellings, is_below
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
+from webapp.storage.auditing import known_jobs
 from webapp.storage.choices import RootKind
 from webapp.storage.models import StorageRoot
 from webapp.storage.suggestions import uncovered
@@ -30,7 +32,11 @@ class RequestedRoot:
 
 @dataclass(frozen=True)
 class AuditRequest:
-    """``inventory`` is read instead of listing; it and ``as_of`` are for one root alone."""
+    """``inventory`` is read instead of listing, of one root alone.
+
+    Jobs of ``clusters_of_then`` that began after ``as_of`` are left out: only where it is certain that none of them uses what they found
+    there. Of any other cluster a job of now may have been restored from what an inventory of then lists, and keeps it.
+    """
 
     roots: tuple[RequestedRoot, ...]
     age_guard_h: int
@@ -38,11 +44,19 @@ class AuditRequest:
     fresh: bool = False
     inventory: str = ""
     as_of: datetime | None = None
+    clusters_of_then: tuple[str, ...] = ()
     spellings: Spellings = field(default_factory=Spellings)
 
     @property
     def uris(self) -> list[str]:
         return [requested.root.uri for requested in self.roots]
+
+    def jobs_left_out(self) -> Q:
+        """Of a job without a start, hearing of it is the first that is known."""
+        if self.as_of is None:
+            return known_jobs.NONE
+        later = Q(start_time__gt=self.as_of) | Q(start_time=None, first_seen_at__gt=self.as_of)
+        return Q(cluster__in=self.clusters_of_then) & later
 
 
 def spellings() -> Spellings:

@@ -87,7 +87,7 @@ def _previous(request: AuditRequest, as_of: datetime) -> StorageAudit | None:
 
 
 def _write_request(row: StorageAudit, request: AuditRequest, found: list[listings.RootListing]) -> None:
-    known_jobs.write(f"{row.run_dir}/jobs.parquet", timezone.now())
+    known_jobs.write(f"{row.run_dir}/jobs.parquet", timezone.now(), request.jobs_left_out())
     one = {
         "audit_id": row.audit_id,
         "as_of": row.as_of.isoformat() if row.as_of else None,

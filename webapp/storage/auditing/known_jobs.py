@@ -25,14 +25,17 @@ DISCARDS_SINCE = timedelta(days=7)
 _NEVER_COMPLETED = (*FAILED_OUTCOMES, "aborted")
 _MAYBE_WRITTEN = "FINALIZE_CHECKPOINT_FAILURE"
 """Flink itself does not know then whether the _metadata was written."""
+NONE = Q(pk__in=())
 
 
-def write(target: str, at: datetime) -> int:
-    """Write all jobs to the Parquet file ``target`` (a path or URI); returns how many. Jobs of a cluster that was removed are not seen."""
+def write(target: str, at: datetime, left_out: Q = NONE) -> int:
+    """Write all jobs but those ``left_out`` to the Parquet file ``target`` (a path or URI); returns how many.
+
+    Jobs of a cluster that was removed are not seen."""
     seen = set(Cluster.objects.values_list("name", flat=True)) - set(Cluster.objects.unseen(at).values_list("name", flat=True))
     count = 0
     with fsspec.open(target, "wb") as file, pq.ParquetWriter(file, JOB_SCHEMA) as writer:
-        for jobs in _chunks():
+        for jobs in _chunks(left_out):
             rows = [{**job, "terminal": bool(job["terminal"]), "seen": job["cluster"] in seen} for job in jobs]
             _add_checkpoints(rows, at)
             writer.write_table(pa.Table.from_pylist(rows, JOB_SCHEMA))
@@ -40,7 +43,7 @@ def write(target: str, at: datetime) -> int:
     return count
 
 
-def _chunks() -> Iterator[list[dict[str, Any]]]:
+def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
     fields = (
         "id",
         "cluster",
@@ -54,7 +57,7 @@ def _chunks() -> Iterator[list[dict[str, Any]]]:
         "last_completed_at",
     )
     last = 0
-    while jobs := list(JobCurrent.objects.filter(id__gt=last).order_by("id").values(*fields)[:JOBS_AT_ONCE]):
+    while jobs := list(JobCurrent.objects.exclude(left_out).filter(id__gt=last).order_by("id").values(*fields)[:JOBS_AT_ONCE]):
         last = jobs[-1]["id"]
         yield jobs
 
