@@ -15,10 +15,12 @@ from django.views.decorators.cache import never_cache
 
 from webapp.accounts import devices
 from webapp.accounts.roles import Role, role_of
+from webapp.accounts.viewers import scope_of
 
 
 def is_admin(user: Any) -> bool:
-    return role_of(user) is Role.ADMIN
+    """Of the whole fleet: its lists know no scopes."""
+    return role_of(user) is Role.ADMIN and scope_of(user).is_everything
 
 
 class RoleSite(AdminSite):
@@ -39,7 +41,7 @@ class RoleSite(AdminSite):
         return readable
 
     def has_permission(self, request: HttpRequest) -> bool:
-        return super().has_permission(request) or is_admin(request.user)
+        return (super().has_permission(request) and scope_of(request.user).is_everything) or is_admin(request.user)
 
     @method_decorator(never_cache)
     @method_decorator(login_not_required)

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
+from django.core import checks
 from django.db.models.signals import post_migrate
 
 
@@ -13,6 +14,10 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         # After the permissions of ``auth`` itself, whose tables these are.
         post_migrate.connect(_make_groups, sender=self, dispatch_uid="accounts.groups")
+        from webapp.lib import scoped_rows
+
+        scoped_rows.connect()
+        checks.register(scoped_rows.undeclared)
 
 
 class AdministrationConfig(AdminConfig):

@@ -11,6 +11,8 @@ from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
 from webapp.accounts.models import ApiToken
+from webapp.accounts.viewers import scope_of
+from webapp.lib import scopes
 
 if TYPE_CHECKING:
     from webapp.accounts.models import User
@@ -39,6 +41,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
         # A database that takes no writes can still be read: a reader is not refused because this cannot be noted.
         with suppress(DatabaseError), transaction.atomic():
             ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+        scopes.take(scope_of(token.user, token))
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

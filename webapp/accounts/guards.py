@@ -8,6 +8,25 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
 from webapp.accounts.roles import may_operate
+from webapp.lib import scopes
+
+
+def whole_fleet_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """What concerns all clusters at once: who sees some would be shown an empty page, and could not tell why."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        scopes.require_everything("This page")
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+def of_whole_fleet(patterns: list[Any]) -> list[Any]:
+    """Addresses of nothing else."""
+    for pattern in patterns:
+        pattern.callback = whole_fleet_only(pattern.callback)
+    return patterns
 
 
 def operators_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:

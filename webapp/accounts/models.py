@@ -11,7 +11,9 @@ from webapp.accounts.querysets import ApiTokenQuerySet
 
 
 class User(AbstractUser):
-    """A person; what they may do follows from their group (:mod:`webapp.accounts.roles`)."""
+    """A person; what they may do follows from their group (:mod:`webapp.accounts.roles`), what they see from ``sees``."""
+
+    sees = models.JSONField(null=True, blank=True, editable=False, help_text="grants (webapp.lib.grants); null: every cluster")
 
 
 class ApiToken(models.Model):
@@ -27,6 +29,7 @@ class ApiToken(models.Model):
     prefix = models.CharField(max_length=16, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.READ)
+    sees = models.JSONField(null=True, blank=True, editable=False, help_text="narrows what its user sees; null: not at all")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, editable=False)

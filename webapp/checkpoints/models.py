@@ -2,7 +2,10 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped
 
+
+@scoped()
 class CheckpointFact(models.Model):
     """Serving table ``checkpoint_fact``: one checkpoint or savepoint, from REST and log together."""
 
@@ -68,6 +71,7 @@ class CheckpointFact(models.Model):
         return f"checkpoint {self.checkpoint_id} of {self.job_id}: {self.outcome}"
 
 
+@scoped()
 class CheckpointRollup(models.Model):
     """Serving table ``checkpoint_rollup``: checkpoints of one job in one hour or day."""
 
@@ -111,6 +115,7 @@ class CheckpointRollup(models.Model):
         return f"{self.period} of {self.job_id} from {self.period_start:%Y-%m-%d %H:%M}"
 
 
+@scoped()
 class CheckpointUpload(models.Model):
     """Serving table ``checkpoint_upload``: what follows from the names of RocksDB files for the upload of one checkpoint."""
 
@@ -135,6 +140,7 @@ class CheckpointUpload(models.Model):
         return f"upload of checkpoint {self.checkpoint_id}"
 
 
+@scoped()
 class SizeTrend(models.Model):
     """Serving table ``size_trend``: how the full state of one job grows since its last change point."""
 

@@ -8,9 +8,11 @@ from django.db import models
 
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.querysets import CleanupPlanQuerySet
+from webapp.lib.scoped_rows import fleet_wide
 from webapp.storage.models.columns import URI_LENGTH
 
 
+@fleet_wide()
 class CleanupPlan(models.Model):
     """``name`` is the SHA-256 of its manifest, empty until it is made; ``folder`` holds manifest, parts and journal.
 
@@ -67,6 +69,7 @@ class CleanupPlan(models.Model):
         return found
 
 
+@fleet_wide()
 class CleanupPart(models.Model):
     """One Parquet part of a plan, as its manifest has it."""
 

@@ -71,6 +71,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "webapp.accounts.viewers.ScopeOfRequest",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -91,6 +92,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
                 "webapp.accounts.context.permissions",
+                "webapp.accounts.viewers.context",
                 "webapp.freshness.context.pipeline_status",
                 "webapp.site.menu.menu",
                 "webapp.lib.context.page",
@@ -116,6 +118,7 @@ CACHES = {
     if WEIR.redis_url
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
+CACHES["default"]["KEY_FUNCTION"] = "webapp.lib.scopes.cache_key"
 
 LANGUAGE_CODE = "en"
 USE_I18N = False

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
+from webapp.accounts.guards import of_whole_fleet
 from webapp.delivery.views import deliveries, endpoints
 
-urlpatterns = [
+ENDPOINTS = [
     path("alerts/endpoints/", endpoints.endpoints, name="endpoints"),
     path("alerts/endpoints/add/", endpoints.add, name="endpoint-add"),
     path("alerts/endpoints/format/", endpoints.notice_format, name="endpoint-notice-format"),
@@ -14,6 +15,9 @@ urlpatterns = [
     path("alerts/endpoints/<int:pk>/test/", endpoints.test, name="endpoint-test"),
     path("alerts/endpoints/<int:pk>/switch/", endpoints.switch, name="endpoint-switch"),
     path("alerts/endpoints/<int:pk>/remove/", endpoints.remove, name="endpoint-remove"),
+]
+urlpatterns = [
+    *of_whole_fleet(ENDPOINTS),
     path("alerts/deliveries/", deliveries.deliveries, name="deliveries"),
     path("alerts/deliveries/export.<export_form:form>", deliveries.export, name="deliveries-export"),
     path("alerts/deliveries/replay/", deliveries.replay_range, name="deliveries-replay"),

@@ -7,8 +7,10 @@ from django.db import models
 
 from webapp.findings.choices import FindingState, Severity
 from webapp.findings.querysets import FindingQuerySet
+from webapp.lib.scoped_rows import scoped
 
 
+@scoped()
 class FindingSight(models.Model):
     """Serving table ``finding_sight``: what one rule found of one subject in one judged window."""
 
@@ -45,6 +47,7 @@ class FindingSight(models.Model):
         return f"{self.rule} of {self.subject} at {self.seen_at:%Y-%m-%d %H:%M:%S}"
 
 
+@scoped()
 class JobJudgement(models.Model):
     """Serving table ``job_judgement``: up to when a job was judged, and what could not be."""
 
@@ -63,6 +66,7 @@ class JobJudgement(models.Model):
         return f"{self.job_id} judged to {self.judged_to:%Y-%m-%d %H:%M:%S}"
 
 
+@scoped()
 class Finding(models.Model):
     """One episode of one rule about one subject: occurrences no further apart than the rule's hold time.
 
@@ -116,6 +120,7 @@ class Finding(models.Model):
         return f"{self.rule}: {self.title}"
 
 
+@scoped(also_of_all=True)
 class ThresholdOverride(models.Model):
     """A threshold set by somebody; the narrowest scope wins: a job before its cluster before all."""
 

@@ -3,8 +3,10 @@
 from django.db import models
 
 from webapp.flame_graphs.choices import FlameGraphState
+from webapp.lib.scoped_rows import scoped
 
 
+@scoped()
 class FlameGraph(models.Model):
     """The newest flame graph of a vertex, and whether somebody waits for the next: a collect cycle asks where ``ask_at`` has come.
 

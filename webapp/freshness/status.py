@@ -12,6 +12,7 @@ from webapp.fleet.freshness import late_before
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.freshness import alarms, writability
 from webapp.freshness.problems import Problem
+from webapp.lib import scopes
 from webapp.work.keys import CYCLE
 from webapp.work.models import DueWork, Manifest
 
@@ -56,7 +57,11 @@ class PipelineStatus:
 
 
 def status(now: datetime) -> PipelineStatus:
-    """Read it from the database: six small queries."""
+    """Read it from the database: six small queries. Who sees some clusters is told how those are, and no names of others."""
+    with scopes.everything():  # whether Weir runs concerns everybody; what is wrong with it names clusters and roots
+        problems = tuple(writability.problems() + alarms.problems(now))
+    if not scopes.current().is_everything:
+        problems = tuple(Problem(one.code, "", "An administrator of Weir sees what it is.") for one in problems)
     work = DueWork.objects.filter(key=CYCLE).first()
     live = Cluster.objects.collected()
     live_figures = live.aggregate(at=Max("last_success_at"), clusters=Count("id"))
@@ -69,7 +74,7 @@ def status(now: datetime) -> PipelineStatus:
         judged_to=_judged_to(now),
         live_clusters=live_figures["clusters"],
         blind_clusters=live.filter(last_collected_at__isnull=False).unseen(now).exclude(operator_state=OperatorState.SUSPENDED).count(),
-        problems=tuple(writability.problems() + alarms.problems(now)),
+        problems=problems,
     )
 
 

@@ -5,9 +5,11 @@ from typing import ClassVar
 from django.db import models
 
 from webapp.growth.sorting import SORTS
+from webapp.lib.scoped_rows import scoped
 from webapp.storage.models.columns import URI_LENGTH
 
 
+@scoped()
 class StoredDay(models.Model):
     """What the last audits of a day found in the directories of one job, over all roots. ``unreferenced_bytes``: proven orphans, and what
     nothing refers to but is too young to say."""
@@ -27,6 +29,7 @@ class StoredDay(models.Model):
         return f"{self.job_id} on {self.day}"
 
 
+@scoped()
 class ClusterDay(models.Model):
     """Sums over the jobs of a cluster that are known; of a day without a completed checkpoint the state is that of the day before."""
 
@@ -47,6 +50,7 @@ class ClusterDay(models.Model):
         return f"{self.cluster} on {self.day}"
 
 
+@scoped()
 class JobGrowth(models.Model):
     """:class:`webapp.growth.figures.Figures` of one job under all its ids, over one window. ``job_id`` is that of its newest attempt."""
 
@@ -86,6 +90,7 @@ class JobGrowth(models.Model):
         return f"{self.name or self.job_id} on {self.cluster} over {self.window_days} days"
 
 
+@scoped("subject")
 class StorageQuota(models.Model):
     """How much storage a root, or the jobs of a cluster, may take."""
 

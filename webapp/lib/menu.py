@@ -8,6 +8,7 @@ from dataclasses import dataclass
 class MenuEntry:
     """``page``: name of its address. ``key``: after ``g`` on the keyboard. ``of``: words in the names of the addresses that belong to it.
     ``count``: how much waits for somebody there, ``count_title`` what that is. ``keeps_range``: its page has the time range of this one.
+    ``whole_fleet``: it is only for who sees every cluster.
     """
 
     title: str
@@ -17,6 +18,7 @@ class MenuEntry:
     count: Callable[[], int] | None = None
     count_title: str = ""
     keeps_range: bool = False
+    whole_fleet: bool = False
 
     def holds(self, page: str) -> bool:
         return page == self.page or any(word in page for word in self.of)

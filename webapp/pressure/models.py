@@ -2,7 +2,10 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped
 
+
+@scoped()
 class PressureWindow(models.Model):
     """Serving table ``pressure_window``: buffer usage and time metrics of one vertex, spread over its subtasks."""
 

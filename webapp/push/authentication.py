@@ -11,6 +11,8 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from webapp.lib import scopes
+from webapp.lib.scopes import OfClusters
 from webapp.push.models import PushToken
 
 
@@ -26,9 +28,11 @@ class PushTokenAuthentication(BaseAuthentication):
                 text = _password(given.strip())
             case _:
                 return None
-        token = PushToken.objects.find(text)
+        with scopes.everything():  # nobody is known yet
+            token = PushToken.objects.find(text)
         if token is None or not token.is_valid(timezone.now()):
             raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked; it must be one to push logs.")
+        scopes.take(OfClusters([token.cluster.name]))
         return AnonymousUser(), token
 
     def authenticate_header(self, request: Request) -> str:

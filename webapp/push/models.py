@@ -7,6 +7,7 @@ from django.db import models
 
 from webapp.accounts.querysets import digest_of, new_token
 from webapp.fleet.models import Cluster
+from webapp.lib.scoped_rows import scoped_as
 
 
 class PushTokenQuerySet(models.QuerySet["PushToken"]):
@@ -20,6 +21,7 @@ class PushTokenQuerySet(models.QuerySet["PushToken"]):
         return self.select_related("cluster").filter(digest=digest_of(text)).first()
 
 
+@scoped_as("fleet.Cluster", by="cluster")
 class PushToken(models.Model):
     """It may push lines of its cluster and do nothing else. Only its SHA-256 is kept. What it pushed is counted."""
 

@@ -2,9 +2,11 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.storage.models.columns import URI_LENGTH
 
 
+@scoped()
 class Replica(models.Model):
     """``name`` is in the marker of the copy. What follows ``trouble`` is of the copy that is complete now, empty before the first."""
 
@@ -37,6 +39,7 @@ class Replica(models.Model):
         return f"copy of {self.job_id} at {self.destination}"
 
 
+@scoped_as("replication.Replica", by="replica")
 class ReplicaRound(models.Model):
     """One complete copy. ``plan``: SHA-256 of its plan."""
 

@@ -5,6 +5,8 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from webapp.lib import scopes
+from webapp.lib.scopes import EVERYTHING, OfClusters
 from webapp.reports import document_json, orders
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.document import Document
@@ -87,9 +89,15 @@ def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress
     if report.kind == ReportKind.DIGEST:
         return digest.gather(report.start, report.end, uid=report.uid, made_at=now, made_by=by, progress=progress)
     scope = orders.scope_of(report)
-    return incident.gather(
-        scope, uid=report.uid, made_at=now, made_by=by, title=report.title, from_alert=report.from_alert, progress=progress
-    )
+
+    def seen_by_all(done: int, words: str) -> None:
+        with scopes.everything():  # how far it is goes into rows of the pipeline
+            progress(done, words)
+
+    with scopes.within(OfClusters([report.cluster]) if report.cluster else EVERYTHING):
+        return incident.gather(
+            scope, uid=report.uid, made_at=now, made_by=by, title=report.title, from_alert=report.from_alert, progress=seen_by_all
+        )
 
 
 def _pdf(document: Document, folder: ReportFolder) -> str:

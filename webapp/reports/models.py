@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped
 from webapp.lib.uids import new_uid
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.querysets import IncidentReportQuerySet
@@ -14,6 +15,7 @@ def new_report_uid() -> str:
     return new_uid("rep")
 
 
+@scoped()
 class IncidentReport(models.Model):
     """One report, asked for or made. Its document holds all it says; files are made from it and can be made again."""
 
@@ -21,6 +23,7 @@ class IncidentReport(models.Model):
     kind = models.CharField(max_length=16, choices=ReportKind.choices, default=ReportKind.INCIDENT)
     title = models.CharField(max_length=400, blank=True)
     jobs = models.JSONField(default=list, blank=True, help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest")
+    cluster = models.CharField(max_length=100, blank=True, editable=False, help_text="all it says is of this one; empty: of the fleet")
     start = models.DateTimeField()
     end = models.DateTimeField()
     from_alert = models.CharField(max_length=64, blank=True, help_text="uid of the alert or the incident it was made from")

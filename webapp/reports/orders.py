@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from webapp.lib import scopes
 from webapp.lib.refusals import ActionRefused
 from webapp.reports import work_keys
 from webapp.reports.choices import ReportKind, ReportState
@@ -33,8 +34,18 @@ def request_report(scope: ReportScope, *, user: Any, name: str, at: datetime, ti
     jobs = [[one.cluster, one.job_id] for one in scope.jobs]
     return _requested(
         kind=ReportKind.INCIDENT, jobs=jobs, start=scope.start, end=scope.end, title=plain_name(title), from_alert=from_alert[:64],
-        author=user, author_name=name[:200], asked_at=at,
+        author=user, author_name=name[:200], asked_at=at, cluster=_narrowed_to(scope),
     )  # fmt: skip
+
+
+def _narrowed_to(scope: ReportScope) -> str:
+    """Who sees some clusters asks about one of them, and what is gathered is of that one alone. Who sees all of them gets all there is."""
+    clusters = {one.cluster for one in scope.jobs}
+    if scopes.current().is_everything:
+        return ""
+    if len(clusters) > 1:
+        raise BadScope("Choose jobs of one cluster: reports over several are for who sees the whole fleet.")
+    return next(iter(clusters))
 
 
 def request_digest(start: datetime, end: datetime, *, user: Any, name: str, at: datetime) -> IncidentReport:

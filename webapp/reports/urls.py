@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from webapp.accounts.guards import whole_fleet_only
 from webapp.lib.menu import MenuEntry
 from webapp.reports import views
 
@@ -13,7 +14,7 @@ urlpatterns = [
     path("reports/", views.reports, name="reports"),
     path("reports.<export_form:form>", views.export, name="reports-export"),
     path("reports/new/", views.new, name="reports-new"),
-    path("reports/digest/", views.digest, name="reports-digest"),
+    path("reports/digest/", whole_fleet_only(views.digest), name="reports-digest"),
     re_path(rf"^reports/{UID}/$", views.report, name="report"),
     re_path(rf"^reports/{UID}/progress$", views.progress, name="report-progress"),
     re_path(rf"^reports/{UID}/again$", views.again, name="report-again"),

@@ -9,6 +9,7 @@ from django.core.cache import cache
 
 from webapp.fleet.cluster_labels import label_names
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib import scopes
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 from webapp.resources.budget import MemoryPart, TaskManagerBudget, budget
 from webapp.resources.job_resources import Group, JobResources, first_word, grouped, resources_of
@@ -71,7 +72,7 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
     except Exception:
         log.exception("Samples of TaskManagers could not be read from the lake")
         return None
-    every = [budget(one) for one in samples]
+    every = [one for one in map(budget, samples) if scopes.current().holds(one.cluster)]
     of_job: dict[tuple[str, str], list[TaskManagerBudget]] = {}
     for one in every:
         for job_id in one.job_slots or ():

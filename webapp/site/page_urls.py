@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from webapp.accounts.guards import whole_fleet_only
 from webapp.lib.menu import MenuEntry
 from webapp.site.views import clusters, fleet, job_charts, jobs
 
@@ -37,8 +38,8 @@ urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/charts/size", job_charts.size, name="job-chart-size"),
     path("jobs/<name:cluster>/<name:job_id>/charts/pools", job_charts.pools, name="job-chart-pools"),
     path("clusters/", clusters.clusters, name="clusters"),
-    path("clusters/add/", clusters.add, name="cluster-add"),
-    path("demo/remove/", clusters.remove_demo, name="demo-remove"),
+    path("clusters/add/", whole_fleet_only(clusters.add), name="cluster-add"),
+    path("demo/remove/", whole_fleet_only(clusters.remove_demo), name="demo-remove"),
     path("clusters/<name:name>/", clusters.edit, name="cluster-edit"),
     path("clusters/<name:name>/test/", clusters.test, name="cluster-test"),
     path("clusters/<name:name>/pause/", clusters.pause, name="cluster-pause"),

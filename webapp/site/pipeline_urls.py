@@ -2,16 +2,19 @@
 
 from django.urls import path
 
+from webapp.accounts.guards import of_whole_fleet
 from webapp.lib.menu import MenuEntry
 from webapp.site.views import kept
 from webapp.site.views import pipeline as views
 
-MENU = MenuEntry("Pipeline", "pipeline", key="p", of=("pipeline",))
+MENU = MenuEntry("Pipeline", "pipeline", key="p", of=("pipeline",), whole_fleet=True)
 
-urlpatterns = [
-    path("pipeline/", views.pipeline, name="pipeline"),
-    path("pipeline/kept/", kept.kept, name="pipeline-kept"),
-    path("pipeline/kept.<export_form:form>", kept.export, name="pipeline-kept-export"),
-    path("pipeline/runs/<int:pk>/", views.run, name="pipeline-run"),
-    path("pipeline/skipped.<export_form:form>", views.skipped_export, name="pipeline-skipped-export"),
-]
+urlpatterns = of_whole_fleet(
+    [
+        path("pipeline/", views.pipeline, name="pipeline"),
+        path("pipeline/kept/", kept.kept, name="pipeline-kept"),
+        path("pipeline/kept.<export_form:form>", kept.export, name="pipeline-kept-export"),
+        path("pipeline/runs/<int:pk>/", views.run, name="pipeline-run"),
+        path("pipeline/skipped.<export_form:form>", views.skipped_export, name="pipeline-skipped-export"),
+    ]
+)

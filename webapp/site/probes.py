@@ -9,6 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed
 
 from webapp.accounts.authentication import TokenAuthentication
 from webapp.freshness.status import status
+from webapp.lib import scopes
 from webapp.site import exposition
 
 
@@ -22,7 +23,8 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """200 while the database answers and the pipeline runs, else 503 with the codes of what is wrong."""
     try:
-        now = status(timezone.now())
+        with scopes.everything():  # it says codes alone
+            now = status(timezone.now())
     except DatabaseError:
         return JsonResponse({"ready": False, "problems": ["database.away"]}, status=503)
     codes = sorted({problem.code for problem in now.problems})
@@ -38,7 +40,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
         refusal = HttpResponse("Give an API token: Authorization: Bearer weir_…\n", status=401, content_type="text/plain")
         refusal["WWW-Authenticate"] = "Bearer"
         return refusal
-    return HttpResponse(exposition.render(timezone.now()), content_type="text/plain; version=0.0.4; charset=utf-8")
+    if not settings.WEIR.metrics_public:
+        scopes.require_everything("What Weir says of itself")
+    with scopes.everything():
+        text = exposition.render(timezone.now())
+    return HttpResponse(text, content_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def _has_token(request: HttpRequest) -> bool:

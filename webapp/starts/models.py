@@ -2,7 +2,10 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped
 
+
+@scoped()
 class JobStart(models.Model):
     """Serving table ``job_start``."""
 

@@ -38,5 +38,7 @@ def of_job(cluster: str, job_id: str) -> list[JobStorage]:
 
 
 def latest_audits() -> "QuerySet[Any]":
-    """``audit_id`` of each root's newest audit, as a subquery."""
-    return latest().values("audit_id")
+    """``audit_id`` of each root's newest audit, as a subquery: of all roots, since one that is not seen holds jobs that are."""
+    loaded = RootFigures._base_manager.filter(audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
+    newest = loaded.filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
+    return RootFigures._base_manager.filter(pk=Subquery(newest)).values("audit_id")

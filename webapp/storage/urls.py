@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from webapp.accounts.guards import whole_fleet_only
 from webapp.lib.menu import MenuEntry
 from webapp.storage.views import charts, files, overview, retention, root, roots, simulator, xray
 
@@ -9,7 +10,7 @@ MENU = MenuEntry("Storage", "storage", key="s", of=("storage", "cleanup", "growt
 
 urlpatterns = [
     path("storage/", overview.storage, name="storage"),
-    path("storage/audit-now", roots.audit_now, name="storage-audit-now"),
+    path("storage/audit-now", whole_fleet_only(roots.audit_now), name="storage-audit-now"),
     path("storage/charts/history", charts.over_time, name="storage-chart-history"),
     path("storage/charts/sizes", charts.sizes, name="storage-chart-sizes"),
     path("storage/files/", files.files, name="storage-files"),
@@ -17,10 +18,10 @@ urlpatterns = [
     path("storage/jobs/export.<str:form>", root.export_jobs, name="storage-jobs-export"),
     path("storage/retention/", retention.page, name="storage-retention"),
     path("storage/root/", root.root, name="storage-root"),
-    path("storage/roots/add", roots.add, name="storage-root-add"),
+    path("storage/roots/add", whole_fleet_only(roots.add), name="storage-root-add"),
     path("storage/roots/<int:pk>/", roots.edit, name="storage-root-edit"),
     path("storage/roots/<int:pk>/attest", roots.attest, name="storage-root-attest"),
     path("storage/roots/<int:pk>/remove", roots.remove, name="storage-root-remove"),
-    path("storage/simulator/", simulator.simulator, name="storage-simulator"),
+    path("storage/simulator/", whole_fleet_only(simulator.simulator), name="storage-simulator"),
     path("storage/xray/", xray.xray, name="storage-xray"),
 ]

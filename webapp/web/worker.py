@@ -16,6 +16,7 @@ from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.task import ThreadedTaskDispatcher
 
+from webapp.lib import scopes
 from webapp.web.access_log import AccessLog
 from webapp.web.channels import BoundedServer
 
@@ -31,6 +32,7 @@ class BufferedWorker(Worker):
     def run(self) -> None:
         from webapp.work import broker  # noqa: F401 - the way to Redis is loaded before anybody waits for it
 
+        scopes.close()
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         sockets: dict[int, object] = {}
         threads = ThreadedTaskDispatcher()

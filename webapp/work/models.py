@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from django.db import models
 
+from webapp.lib.scoped_rows import fleet_wide, scoped
 from webapp.work.querysets import DueWorkQuerySet
 
 
@@ -46,6 +47,7 @@ class DueWork(models.Model):
         return self.lease_until is not None and self.lease_until >= now
 
 
+@fleet_wide()
 class PipelineRun(models.Model):
     """One attempt at one piece of due work."""
 
@@ -106,6 +108,7 @@ class Manifest(models.Model):
         return f"{self.attempt}: {self.state}"
 
 
+@fleet_wide()
 class KeptSize(models.Model):
     """How much one part of what Weir keeps takes, as it was last measured. Unknown is null."""
 
@@ -137,6 +140,7 @@ class RolledUp(models.Model):
         return f"{self.table} up to {self.to_seq}"
 
 
+@scoped()
 class SkippedInput(models.Model):
     """Serving table ``skipped_input``: one input that was skipped, and why."""
 
@@ -169,6 +173,7 @@ class Heartbeat(models.Model):
         return f"{self.name} at {self.at:%H:%M:%S}"
 
 
+@fleet_wide()
 class PipelineAlarm(models.Model):
     """Something in Weir itself that does not run as it should; open until ``cleared_at``."""
 

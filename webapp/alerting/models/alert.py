@@ -11,6 +11,7 @@ from webapp.alerting.models.mutes import MaintenanceWindow, Silence
 from webapp.alerting.querysets import AlertQuerySet
 from webapp.findings.choices import Severity
 from webapp.incidents.models import Incident
+from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.lib.uids import new_uid
 
 
@@ -18,6 +19,7 @@ def alert_uid() -> str:
     return new_uid("alr")
 
 
+@scoped()
 class Alert(models.Model):
     """Written by the evaluation alone, under its lease; people only write who acknowledged it.
 
@@ -125,6 +127,7 @@ class Alert(models.Model):
         return self.job_name or self.job_id or self.subject
 
 
+@scoped_as("alerting.Alert", by="alert")
 class AlertEvent(models.Model):
     """One line of an alert's history. ``at`` is data time for what was seen in the data, else Weir's own."""
 

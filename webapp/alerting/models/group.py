@@ -6,8 +6,10 @@ from typing import ClassVar
 from django.db import models
 
 from webapp.alerting.querysets import AlertGroupQuerySet
+from webapp.lib.scoped_rows import scoped
 
 
+@scoped()
 class AlertGroup(models.Model):
     """``cluster`` is empty for the roots of the storage, which belong to none."""
 

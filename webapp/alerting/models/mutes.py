@@ -1,19 +1,21 @@
 """When nobody is to be notified: silences, once and soon over; maintenance windows, planned or weekly."""
 
 from datetime import UTC, datetime, time, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
 
 from webapp.alerting.querysets import MaintenanceWindowQuerySet, SilenceQuerySet
-from webapp.lib.matchers import Matcher, as_lines, from_json
+from webapp.lib.matchers import EQUAL, Matcher, as_lines, from_json
+from webapp.lib.scoped_rows import scoped
 
 
 class Mutes(models.Model):
     """``matchers``: a list of ``{"label", "operator", "value"}``, at least one; all of them have to match."""
 
     matchers = models.JSONField(default=list)
+    cluster = models.CharField(max_length=100, blank=True, editable=False, help_text="that its matchers name; who sees it, sees this")
     reason = models.TextField()
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     author_name = models.CharField(max_length=200, help_text="their name at that time")
@@ -22,6 +24,15 @@ class Mutes(models.Model):
 
     class Meta:
         abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        self.cluster = self.pinned
+        super().save(*args, **kwargs)
+
+    @property
+    def pinned(self) -> str:
+        """The cluster that its matchers name outright; empty where they may match alerts of several."""
+        return next((one.value for one in self.parsed_matchers if one.label == "cluster" and one.operator == EQUAL), "")[:100]
 
     @property
     def parsed_matchers(self) -> tuple[Matcher, ...]:
@@ -32,6 +43,7 @@ class Mutes(models.Model):
         return as_lines(self.parsed_matchers)
 
 
+@scoped()
 class Silence(Mutes):
     """From ``starts_at`` up to ``ends_at``; ended early, ``ends_at`` is when."""
 
@@ -51,6 +63,7 @@ class Silence(Mutes):
         return self.starts_at <= at < self.ends_at
 
 
+@scoped()
 class MaintenanceWindow(Mutes):
     """Once, from ``starts_at`` to ``ends_at``; or every week from ``weekday`` and ``time_of_day`` (UTC) for ``duration_s``.
 

@@ -4,8 +4,10 @@ from django.conf import settings
 from django.db import models
 
 from webapp.findings.choices import Severity
+from webapp.lib.scoped_rows import scoped
 
 
+@scoped(also_of_all=True)
 class RuleSetting(models.Model):
     """Empty columns leave what a wider scope says, and in the end the default."""
 

@@ -8,8 +8,10 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models.endpoint import Endpoint
 from webapp.delivery.notices import Notice
 from webapp.delivery.querysets import DeliveryQuerySet
+from webapp.lib.scoped_rows import scoped, scoped_as
 
 
+@scoped()
 class Delivery(models.Model):
     """The row is the truth and a task only hints at it. ``uid`` is the ``webhook-id``, the same over all retries and
     replays. A holder has ``lease_until``; ``fence`` grows with every claim and refuses what an overtaken one writes."""
@@ -63,6 +65,7 @@ class Delivery(models.Model):
         return Notice.from_json(self.payload)
 
 
+@scoped_as("delivery.Delivery", by="delivery")
 class DeliveryAlert(models.Model):
     """Which alerts a delivery contains, so that an alert finds its deliveries."""
 
@@ -76,6 +79,7 @@ class DeliveryAlert(models.Model):
         return f"{self.alert_uid} in {self.delivery_id}"
 
 
+@scoped_as("delivery.Delivery", by="delivery")
 class Attempt(models.Model):
     """One try to deliver, as it ended. What a killed worker tried leaves none: it is tried again under the same id."""
 

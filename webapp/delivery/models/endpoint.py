@@ -9,8 +9,10 @@ from webapp.config import encryption
 from webapp.delivery.choices import FormatName
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.matchers import Matcher, from_json
+from webapp.lib.scoped_rows import fleet_wide
 
 
+@fleet_wide()
 class Endpoint(models.Model):
     """Addresses are kept encrypted whatever the format: those of chat bots are passwords in themselves."""
 

@@ -20,8 +20,10 @@ from webapp.fleet.models.log_store import LogStoreFields, auth_of
 from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
 from webapp.fleet.validators import are_label_matchers, is_tenant, is_time_zone, is_web_url
+from webapp.lib.scoped_rows import scoped
 
 
+@scoped(by="name")
 class Cluster(LogStoreFields):
     """Its name is what every other table and the lake refer to, so it never changes."""
 
@@ -241,6 +243,7 @@ class Cluster(LogStoreFields):
         return self.visibility_at(timezone.now())
 
 
+@scoped(by="name")
 class RemovedCluster(models.Model):
     """A cluster that somebody removed or that left its source: rows of it that are still under way must not bring it back."""
 

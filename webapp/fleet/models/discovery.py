@@ -5,8 +5,10 @@ from typing import ClassVar
 from django.db import models
 
 from webapp.fleet.querysets import SourceReadingQuerySet
+from webapp.lib.scoped_rows import fleet_wide
 
 
+@fleet_wide()
 class SourceReading(models.Model):
     """One row for each declared source, and one for the file that declares them."""
 

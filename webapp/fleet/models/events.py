@@ -2,7 +2,10 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped
 
+
+@scoped()
 class LogEvent(models.Model):
     """Serving table ``log_event``: one typed event read from a log."""
 
@@ -43,6 +46,7 @@ class LogEvent(models.Model):
         return f"{self.kind} in {self.process} at {self.ts:%Y-%m-%d %H:%M:%S}"
 
 
+@scoped()
 class JobException(models.Model):
     """Serving table ``job_exception``: one root or concurrent exception of a job."""
 
@@ -69,6 +73,7 @@ class JobException(models.Model):
         return f"{self.exception_name} of {self.job_id} at {self.ts:%Y-%m-%d %H:%M:%S}"
 
 
+@scoped()
 class JobAnnotation(models.Model):
     """Serving table ``job_annotation``: something that belongs on every chart of a job."""
 

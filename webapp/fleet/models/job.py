@@ -7,8 +7,10 @@ from django.db import models
 from webapp.fleet.choices import HealthState
 from webapp.fleet.querysets import JobCurrentQuerySet
 from webapp.fleet.sorting import FLEET_SORTS
+from webapp.lib.scoped_rows import scoped
 
 
+@scoped()
 class JobCurrent(models.Model):
     """Serving table ``job_current``; ``trouble`` is added by the loader (see :mod:`webapp.fleet.trouble_score`), health
     by :mod:`webapp.findings.job_judgements`, orphans by :mod:`webapp.storage.auditing.fleet_orphan_bytes`."""

@@ -45,7 +45,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, Http404):
         error = exceptions.NotFound(str(error) or None)
     elif isinstance(error, PermissionDenied):
-        error = exceptions.PermissionDenied()
+        error = exceptions.PermissionDenied(str(error) or None)
     elif isinstance(error, InputRefused):
         error = exceptions.ValidationError({name: [text] for name, text in error.fields.items()} or [str(error)])
     elif isinstance(error, ActionRefused):

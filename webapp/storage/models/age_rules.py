@@ -2,10 +2,12 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import fleet_wide
 from webapp.storage.choices import SimulationState
 from webapp.storage.models.columns import OfAudit
 
 
+@fleet_wide()
 class AgeRuleResult(OfAudit):
     """``older than days``, for all roots of the audit or ``below`` one directory only; asked for by people, done by a worker."""
 

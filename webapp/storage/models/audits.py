@@ -4,10 +4,12 @@ from typing import ClassVar
 
 from django.db import models
 
+from webapp.lib.scoped_rows import fleet_wide
 from webapp.storage.choices import AuditPurpose, AuditState
 from webapp.storage.querysets import StorageAuditQuerySet
 
 
+@fleet_wide()
 class StorageAudit(models.Model):
     """``audit_id`` names it in every table. ``as_of`` is the instant its listing began: what came later it cannot know.
 

@@ -2,9 +2,11 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.storage.models.columns import MISSING_PATH_LENGTH, URI_LENGTH, Amplified, OfAudit
 
 
+@scoped()
 class CheckpointStorage(OfAudit, Amplified):
     """Serving table ``storage_checkpoint``: one whose ``_metadata`` was read."""
 
@@ -55,6 +57,7 @@ class CheckpointStorage(OfAudit, Amplified):
         return self.metadata_path
 
 
+@scoped_as("storage.StorageRoot", by="root", key="uri")
 class MissingFile(OfAudit):
     """Serving table ``storage_missing``: a file that a checkpoint refers to and that is not there."""
 

@@ -2,9 +2,11 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.storage.models.columns import URI_LENGTH, Amplified, OfAudit, VerdictCounts
 
 
+@scoped()
 class JobStorage(OfAudit, VerdictCounts, Amplified):
     """Serving table ``storage_job``: the directories of one job in one root. ``cluster`` is empty where nobody reported the job."""
 
@@ -34,6 +36,7 @@ class JobStorage(OfAudit, VerdictCounts, Amplified):
         return f"{self.job_name or self.job_id} in {self.root}"
 
 
+@scoped_as("storage.StorageRoot", by="root", key="uri")
 class ChainLink(OfAudit):
     """Serving table ``storage_chain``: ``job_id`` depends on ``other_job_id``."""
 

@@ -2,9 +2,11 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped
 from webapp.storage.models.columns import URI_LENGTH, OfAudit
 
 
+@scoped()
 class OperatorStateSize(OfAudit):
     """Serving table ``storage_operator_state``: one operator in one checkpoint; operators with little operator state have none."""
 

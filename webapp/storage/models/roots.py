@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from webapp.lib.scoped_rows import of_every
 from webapp.storage.choices import RootKind
 from webapp.storage.querysets import StorageRootQuerySet
 
@@ -13,6 +14,7 @@ MOST_REPLICATION = 512
 """``dfs.replication.max`` of HDFS."""
 
 
+@of_every("clusters")
 class StorageRoot(models.Model):
     """``uri`` is canonical, as Flink's references name it; ``read_at`` is where Weir reads the same files, "" for ``uri`` itself.
 

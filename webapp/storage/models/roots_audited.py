@@ -2,9 +2,11 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped_as
 from webapp.storage.models.columns import URI_LENGTH, Amplified, OfAudit, VerdictCounts
 
 
+@scoped_as("storage.StorageRoot", by="root", key="uri")
 class RootFigures(OfAudit, VerdictCounts, Amplified):
     """Serving table ``storage_root``: one root in one audit. Kept for years as the history of the root, one a day."""
 
@@ -28,6 +30,7 @@ class RootFigures(OfAudit, VerdictCounts, Amplified):
         return f"{self.root} at {self.as_of:%Y-%m-%d %H:%M}"
 
 
+@scoped_as("storage.StorageRoot", by="root", key="uri")
 class VerdictFigures(OfAudit):
     """Serving table ``storage_verdict``: files of one root by verdict, reason and kind."""
 
@@ -45,6 +48,7 @@ class VerdictFigures(OfAudit):
         return f"{self.verdict} {self.reason}: {self.files}"
 
 
+@scoped_as("storage.StorageRoot", by="root", key="uri")
 class AuditDoubt(OfAudit):
     """Serving table ``storage_doubt``: what could not be read or known; it blocks every root of its audit."""
 

@@ -1,0 +1,150 @@
+"""Somebody who sees one cluster tries every door: nothing of any other may show, in no page, list, count, chart, export, answer or error.
+
+All that :func:`tests.attacks.inhabited.inhabit` makes is of clusters that they do not see, under names that nothing else has.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.cache import cache
+from django.db import connection, models
+from django.test import Client
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from tests.attacks.inhabited import inhabit, somebody
+from tests.attacks.places import places
+from tests.attacks.unchanged import snapshot, statements, taken_back
+from tests.attacks.writes import OF_SHIPPERS, api_places, form_places
+from tests.webapp.builders import cluster, fact, finding, job
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.roles import Role
+from webapp.fleet.models import JobCurrent
+from webapp.lib import grants
+
+OURS = "our-own-cluster"
+TEAM = {"team": "ours"}
+CANARY = "canary-of-theirs"
+TEXTS = (models.CharField, models.TextField, models.JSONField)
+EVERYBODYS = {"/healthz", "/readyz", "api-schema", "api-docs"}
+"""What is the same whoever asks."""
+
+REPEATING = {"missing-file", "api-missing-file"}
+"""What says what it was asked for, known or not."""
+
+
+class Theirs:
+    """What no answer may hold, and the addresses at which it is."""
+
+    def __init__(self, of: JobCurrent, folder: Path) -> None:
+        self.names = (CANARY, of.job_id, str(folder))
+        self.doors = [
+            (place, place.filled(known=True), place.asks_for)
+            for place in places()
+            if place.label not in EVERYBODYS and place.name not in OF_SHIPPERS
+        ]
+
+    def told_by(self, answer: Any) -> set[str]:
+        content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        return self.within(content.decode(errors="replace") + repr(sorted(answer.headers.items())))
+
+    def within(self, text: str) -> set[str]:
+        return {name for name in self.names if name in text}
+
+
+@pytest.fixture
+def theirs(db: None, tmp_path: Path) -> Theirs:
+    of = inhabit(tmp_path)
+    for name in ("prod-eu", of.name or "", "host-1"):
+        _rename(name, CANARY)
+    found = Theirs(of, tmp_path)
+    now = timezone.now()
+    cluster(OURS, at=now, labels=TEAM)
+    mine = job(OURS, at=now, name="our-own-job")
+    fact(mine, 1, now)
+    finding(mine, "checkpoint.expired", now)
+    cache.clear()
+    return found
+
+
+def _rename(old: str, new: str) -> None:
+    """In every text of every table."""
+    quoted = connection.ops.quote_name
+    for model in apps.get_models():
+        for field in model._meta.concrete_fields:
+            if isinstance(field, TEXTS) and model.__module__.startswith("webapp."):
+                table, column = quoted(model._meta.db_table), quoted(field.column)
+                with connection.cursor() as cursor:
+                    cursor.execute(f"UPDATE {table} SET {column} = REPLACE({column}, %s, %s)", [old, new])
+
+
+def scoped(role: Role, written: str = f'cluster="{OURS}"') -> User:
+    user = somebody(role, f"scoped-{role.group}")
+    user.sees = grants.as_json(grants.parse(written))
+    user.save()
+    return user
+
+
+def test_who_sees_everything_is_told_of_them(theirs: Theirs) -> None:
+    """Else the silence below would prove nothing."""
+    client = Client()
+    client.force_login(somebody(Role.ADMIN, is_superuser=True))
+    telling = {place.label for place, path, query in theirs.doors if theirs.told_by(client.get(path, query))}
+    assert len(telling) >= 150, sorted(telling)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_no_door_tells_of_a_cluster_that_is_not_seen(theirs: Theirs, role: Role) -> None:
+    client = Client(raise_request_exception=False)
+    client.force_login(scoped(role))
+    told, broken = [], []
+    for place, path, query in theirs.doors:
+        answer = client.get(path, query)
+        # An error may repeat what was asked for, and a sign-in where to go on.
+        echoed = theirs.within(path + repr(query)) if answer.status_code >= 300 or place.name in REPEATING else set()
+        broken += [(place.label, answer.status_code)] if answer.status_code >= 500 else []
+        told += [(place.label, answer.status_code, found)] if (found := theirs.told_by(answer) - echoed) else []
+    assert not broken
+    assert not told
+
+
+def test_their_own_cluster_is_there(theirs: Theirs) -> None:
+    client = Client()
+    client.force_login(scoped(Role.VIEWER, 'team="ours"'))
+    page = client.get("/").content.decode()
+    assert "our-own-job" in page
+    assert re.search(r"\b1\b[^0-9]{0,40}job", re.sub(r"<[^>]+>", " ", page))
+    assert [row["cluster"] for row in client.get("/api/v1/jobs/").json()["results"]] == [OURS]
+    assert [row["cluster"] for row in client.get("/api/v1/findings/").json()["results"]] == [OURS]
+
+
+WRITES_OF_THEIR_OWN = {"account-password", "account-token-create"}
+"""Forms that concern nobody but whoever sends them."""
+
+
+def test_nothing_of_another_cluster_is_written(theirs: Theirs) -> None:
+    """By who may everything else: the widest role, by session and by token."""
+    user = scoped(Role.ADMIN)
+    client, api = Client(raise_request_exception=False), APIClient(raise_request_exception=False)
+    client.force_login(user)
+    api.credentials(HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(user, 't', 'approve')[1]}")
+    by_name = {place.name: (path, query) for place, path, query in theirs.doors}
+    forms = [(client, place, write, {"query_params": by_name[place.name][1]}) for place, write in form_places()]
+    calls = [(api, place, write, {"format": "json"}) for place, write in api_places()]
+    before, wrong = snapshot(), []
+    for sender, place, write, more in forms + calls:
+        if place.name in WRITES_OF_THEIR_OWN:
+            continue
+        (path, query), body = by_name[place.name], write.body()
+        with taken_back(), statements() as seen:
+            answer = getattr(sender, write.method)(path, body, **more)
+            # A statement that names only rows that are seen changes none here.
+            changed = bool(seen) and not connection.needs_rollback and snapshot() != before
+        echoed = theirs.within(repr((path, query, body)))
+        wrong += (
+            [(place.name, answer.status_code, changed)] if answer.status_code >= 500 or changed or theirs.told_by(answer) - echoed else []
+        )
+    assert not wrong

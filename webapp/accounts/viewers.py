@@ -1,0 +1,39 @@
+"""Whose scope a request has: that of who is signed in, and of their token on top."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.functional import SimpleLazyObject
+
+from webapp.accounts.models import ApiToken
+from webapp.lib import grants, scopes
+from webapp.lib.scopes import EVERYTHING, NOTHING, Deferred, Scope
+
+
+def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
+    """A superuser sees everything: whoever holds the keys must not lock themselves out. A token may narrow that of its person."""
+    if not user.is_authenticated or not user.is_active:
+        return NOTHING
+    of_user = None if user.is_superuser else user.sees
+    kept = [sees for sees in (of_user, token.sees if token else None) if sees is not None]
+    return Scope(*map(grants.of_json, kept)) if kept else EVERYTHING
+
+
+class ScopeOfRequest:
+    """Middleware, behind that of sign-ins. Requests see nothing of ours until somebody is known to ask."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        with scopes.within(Deferred(lambda: scope_of(request.user))):
+            response = self.get_response(request)
+            if response.streaming:
+                response.streaming_content = scopes.iterated(response.streaming_content, scopes.current())  # type: ignore[attr-defined]
+        return response
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    """``sees_everything`` in templates: links to what concerns the whole fleet are for nobody else."""
+    return {"sees_everything": SimpleLazyObject(lambda: scopes.current().is_everything)}

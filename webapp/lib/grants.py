@@ -1,0 +1,48 @@
+"""How a scope is written: one grant a line, matchers with commas between them: ``team="payments", environment=~"prod.*"``.
+
+All matchers of a line have to accept a cluster, by its labels and by its name as ``cluster``; one line has to.
+"""
+
+import re
+from typing import Any
+
+from webapp.lib.matchers import BadMatcher, from_json, parse_lines
+from webapp.lib.scopes import Grant, Grants
+
+MOST_GRANTS = 50
+LONGEST_TEXT = 12_000
+_PART = re.compile(r'(?:"[^"]*+"|[^",])++')
+
+
+def parse(text: str) -> Grants:
+    """Raises :class:`BadMatcher`. Nothing written sees no cluster."""
+    if len(text) > LONGEST_TEXT:
+        raise BadMatcher(f"A scope is at most {LONGEST_TEXT:,} characters long.")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > MOST_GRANTS:
+        raise BadMatcher(f"A scope has at most {MOST_GRANTS} lines; these are {len(lines)}.")
+    return tuple(parse_line(line) for line in lines)
+
+
+def parse_line(line: str) -> Grant:
+    """Raises :class:`BadMatcher`."""
+    grant = parse_lines("\n".join(_PART.findall(line)))
+    if not grant:
+        raise BadMatcher(f'{line[:80]!r} says nothing: write label="value", such as team="payments".')
+    return grant
+
+
+def as_text(grants: Grants) -> str:
+    return "\n".join(", ".join(map(str, grant)) for grant in grants)
+
+
+def as_json(grants: Grants) -> list[list[dict[str, str]]]:
+    return [[one.as_json() for one in grant] for grant in grants]
+
+
+def of_json(kept: Any) -> Grants:
+    """What cannot be read any more grants nothing."""
+    try:
+        return tuple(grant for grant in (from_json(one) for one in kept) if grant)
+    except (BadMatcher, TypeError):
+        return ()

@@ -1,0 +1,212 @@
+"""Whose the rows of each model are: a decorator says it, its managers hold queries to it, and what is saved is checked against it."""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.apps import apps
+from django.core.checks import CheckMessage, Error
+from django.core.exceptions import EmptyResultSet, FullResultSet, PermissionDenied
+from django.db import models
+from django.db.models.expressions import Expression, F
+from django.db.models.signals import pre_delete, pre_save
+
+from webapp.lib import scopes
+from webapp.lib.scopes import Scope
+
+OPEN = {
+    "accounts.User": "people; only administrators list them",
+    "accounts.ApiToken": "everybody sees their own",
+    "accounts.SignInFailures": "digests",
+    "pipeline.DueWork": "actions wake it; the pages that show it are for who sees everything",
+    "pipeline.Heartbeat": "names of Weir's own processes",
+    "pipeline.Manifest": "when data came in, which every page says",
+    "pipeline.RolledUp": "names of tables",
+}
+"""Models whose rows belong to no cluster and may be read for anybody's sake → why."""
+
+
+ModelT = TypeVar("ModelT", bound=models.Model)
+
+
+class Rule:
+    """Whose the rows of a model are, by one of its columns."""
+
+    column = "pk"
+    model: type[models.Model]
+
+    def seen(self, scope: Scope) -> "models.QuerySet[Any] | list[str]":
+        """What the column of a row that is seen holds: names, or a query for them."""
+        raise NotImplementedError
+
+    def check(self, row: models.Model) -> None:
+        """Raises ``PermissionDenied`` where the viewer, who does not see everything, may not have such a row written."""
+        raise NotImplementedError
+
+
+class OfCluster(Rule):
+    """The column names a cluster; with ``also_of_all`` rows without one hold for all, and everybody reads them."""
+
+    def __init__(self, column: str, also_of_all: bool) -> None:
+        self.column, self.also_of_all = column, also_of_all
+
+    def seen(self, scope: Scope) -> list[str]:
+        return sorted(scope.clusters | ({""} if self.also_of_all else set()))
+
+    def check(self, row: models.Model) -> None:
+        scopes.require_cluster(getattr(row, self.column))
+
+
+class OfRow(Rule):
+    """The column names a row of ``parent`` by its ``key``, and who sees that one sees this one."""
+
+    def __init__(self, column: str, parent: str, key: str) -> None:
+        self.column, self.parent, self.key = column, parent, key
+
+    def seen(self, scope: Scope) -> "models.QuerySet[Any]":
+        rows: models.QuerySet[Any] = apps.get_model(self.parent)._default_manager.order_by().values(self.key)
+        return rows
+
+    def check(self, row: models.Model) -> None:
+        field: Any = row._meta.get_field(self.column)
+        if not self.seen(scopes.current()).filter(**{self.key: getattr(row, field.attname)}).exists():
+            raise PermissionDenied("This is of no cluster that you see.")
+
+
+class OfEvery(Rule):
+    """``relation`` has clusters, at least one, and the viewer sees every one of them."""
+
+    def __init__(self, relation: str) -> None:
+        self.relation = relation
+
+    def seen(self, scope: Scope) -> "models.QuerySet[Any]":
+        field: Any = self.model._meta.get_field(self.relation)
+        links, of, to = field.remote_field.through._base_manager, field.m2m_column_name(), f"{field.m2m_reverse_field_name()}__in"
+        mine = field.related_model._default_manager.order_by().values("pk")
+        others = links.exclude(**{to: mine}).values(of)
+        rows: models.QuerySet[Any] = links.filter(**{to: mine}).exclude(**{f"{of}__in": others}).values(of)
+        return rows
+
+    def check(self, row: models.Model) -> None:
+        """Whose it is is said by relations, which are written after it: so only who sees everything makes and changes one."""
+        scopes.require_everything(f"A {row._meta.verbose_name}")
+
+
+class FleetWide(Rule):
+    """For who sees everything, and nobody else."""
+
+    def seen(self, scope: Scope) -> list[str]:
+        return []
+
+    def check(self, row: models.Model) -> None:
+        scopes.require_everything(f"A {row._meta.verbose_name}")
+
+
+class InScope(Expression):
+    """True of rows that the viewer sees; no condition at all for who sees everything. Looks when it is compiled, not when it is made."""
+
+    output_field = models.BooleanField()
+    conditional = True
+
+    def __init__(self, column: Any, rule: Rule) -> None:
+        super().__init__()
+        self.column, self.rule = column, rule
+
+    def get_source_expressions(self) -> list[Any]:
+        return [self.column]
+
+    def set_source_expressions(self, exprs: Any) -> None:
+        (self.column,) = exprs
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, Any]:
+        scope = scopes.current()
+        if scope.is_everything:
+            raise FullResultSet
+        found = self.rule.seen(scope)
+        column, parameters = compiler.compile(self.column)
+        if isinstance(found, models.QuerySet):
+            inner, more = found.query.get_compiler(connection=connection).as_sql()
+            return f"{column} IN ({inner})", (*parameters, *more)
+        if not found:
+            raise EmptyResultSet
+        # One parameter, however many clusters there are.
+        if connection.vendor == "postgresql":
+            return f"{column} = ANY(%s)", (*parameters, found)
+        return f"{column} IN (SELECT value FROM json_each(%s))", (*parameters, json.dumps(found))  # noqa: S608 - Django quoted the column
+
+
+def scoped(by: str = "cluster", *, also_of_all: bool = False) -> Callable[[type[ModelT]], type[ModelT]]:
+    """Rows of the model are of the cluster that the column ``by`` names."""
+    return _ruled(OfCluster(by, also_of_all))
+
+
+def scoped_as(parent: str, *, by: str, key: str = "pk") -> Callable[[type[ModelT]], type[ModelT]]:
+    """Rows are seen with the row of ``parent`` (``app.Model``) that the column ``by`` names."""
+    return _ruled(OfRow(by, parent, key))
+
+
+def of_every(relation: str) -> Callable[[type[ModelT]], type[ModelT]]:
+    """Rows are seen by who sees all clusters in their ``relation``."""
+    return _ruled(OfEvery(relation))
+
+
+def fleet_wide() -> Callable[[type[ModelT]], type[ModelT]]:
+    """Rows are only for who sees everything."""
+    return _ruled(FleetWide())
+
+
+def _ruled(rule: Rule) -> Callable[[type[ModelT]], type[ModelT]]:
+    def ruled(model: type[ModelT]) -> type[ModelT]:
+        rule.model = model
+        for manager in model._meta.local_managers:
+            manager.__class__ = _held_to(rule, type(manager))
+        model._meta._expire_cache()  # type: ignore[attr-defined]  # copies of them
+        return model
+
+    return ruled
+
+
+def _held_to(rule: Rule, manager: type[Any]) -> type[Any]:
+    """The class of a manager with the rule in its queries. Another class of the same bases and name, by which type checkers know it."""
+
+    def get_queryset(self: Any) -> Any:
+        return manager.get_queryset(self).filter(InScope(F(rule.column), rule))
+
+    own = {name: value for name, value in vars(manager).items() if name not in ("__dict__", "__weakref__")}
+    # Django makes managers of relations by subclassing the class, so the rule is the class's.
+    return type(manager.__name__, manager.__bases__, {**own, "get_queryset": get_queryset, "rule": rule})
+
+
+def rule_of(model: type[models.Model]) -> Rule | None:
+    """``None`` where nothing says whose rows are."""
+    return getattr(model._default_manager, "rule", None)
+
+
+def check_before_save(sender: type[models.Model], instance: models.Model, raw: bool = False, **about: Any) -> None:
+    """Receives ``pre_save``: what an action writes has to be of a cluster that whoever acts sees."""
+    if scopes.current().is_everything or raw:
+        return
+    rule = rule_of(sender)
+    if rule is not None:
+        rule.check(instance)
+
+
+def check_before_delete(sender: type[models.Model], instance: models.Model, **about: Any) -> None:
+    """Receives ``pre_delete`` of models whose rows are read by more people than may change them."""
+    check_before_save(sender, instance)
+
+
+def connect() -> None:
+    """Once all models are there. Nobody listens to deletes of others: Django would then look at each row of what it deletes."""
+    pre_save.connect(check_before_save, dispatch_uid="scopes.writes")
+    for model in apps.get_models():
+        if getattr(rule_of(model), "also_of_all", False):
+            pre_delete.connect(check_before_delete, sender=model, dispatch_uid=f"scopes.deletes.{model._meta.label}")
+
+
+def undeclared(app_configs: Any, **about: Any) -> list[CheckMessage]:
+    """A system check: everybody would see the rows of a model without a rule."""
+    ours = [model for model in apps.get_models() if model.__module__.startswith("webapp.")]
+    found = {model._meta.label for model in ours if rule_of(model) is None} - set(OPEN)
+    hint = "Decorate it with scoped, scoped_as or fleet_wide of webapp.lib.scoped_rows (CONTRIBUTING.md, A model)."
+    return [Error("Nothing says who may see its rows.", hint, obj=label, id="weir.E001") for label in sorted(found)]
