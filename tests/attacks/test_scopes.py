@@ -4,6 +4,7 @@ All that :func:`tests.attacks.inhabited.inhabit` makes is of clusters that they 
 """
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.webapp.builders import cluster, fact, finding, job
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role
 from webapp.fleet.models import JobCurrent
+from webapp.growth.models import ClusterDay, JobGrowth, StoredDay
 from webapp.lib import grants
 
 OURS = "our-own-cluster"
@@ -58,6 +60,7 @@ class Theirs:
 @pytest.fixture
 def theirs(db: None, tmp_path: Path) -> Theirs:
     of = inhabit(tmp_path)
+    _grown(of)
     for name in ("prod-eu", of.name or "", "host-1"):
         _rename(name, CANARY)
     found = Theirs(of, tmp_path)
@@ -70,6 +73,30 @@ def theirs(db: None, tmp_path: Path) -> Theirs:
     return found
 
 
+def _grown(of: JobCurrent) -> None:
+    now = timezone.now()
+    sums = {"jobs": 1, "state_bytes": 1 << 30, "as_of": now}
+    ClusterDay.objects.bulk_create(ClusterDay(cluster=of.cluster, day=now.date() - timedelta(days=ago), **sums) for ago in range(1, 9))
+    StoredDay.objects.create(
+        cluster=of.cluster, job_id=of.job_id, day=now.date(), stored_bytes=1 << 30, unreferenced_bytes=1 << 20, as_of=now
+    )
+    JobGrowth.objects.bulk_create(
+        JobGrowth(
+            cluster=of.cluster,
+            job_id=of.job_id,
+            name=of.name,
+            attempts=[of.job_id],
+            ended=False,
+            window_days=days,
+            known_days=8,
+            state_bytes=1 << 30,
+            state_bytes_per_day=1 << 20,
+            as_of=now,
+        )
+        for days in (7, 30, 90)
+    )
+
+
 def _rename(old: str, new: str) -> None:
     """In every text of every table."""
     quoted = connection.ops.quote_name
@@ -77,8 +104,12 @@ def _rename(old: str, new: str) -> None:
         for field in model._meta.concrete_fields:
             if isinstance(field, TEXTS) and model.__module__.startswith("webapp."):
                 table, column = quoted(model._meta.db_table), quoted(field.column)
+                back = "jsonb" if connection.vendor == "postgresql" and isinstance(field, models.JSONField) else "text"
                 with connection.cursor() as cursor:
-                    cursor.execute(f"UPDATE {table} SET {column} = REPLACE({column}, %s, %s)", [old, new])
+                    cursor.execute(
+                        f"UPDATE {table} SET {column} = CAST(REPLACE(CAST({column} AS text), %s, %s) AS {back})",
+                        [old, new],
+                    )
 
 
 def scoped(role: Role, written: str = f'cluster="{OURS}"') -> User:
@@ -119,6 +150,19 @@ def test_their_own_cluster_is_there(theirs: Theirs) -> None:
     assert re.search(r"\b1\b[^0-9]{0,40}job", re.sub(r"<[^>]+>", " ", page))
     assert [row["cluster"] for row in client.get("/api/v1/jobs/").json()["results"]] == [OURS]
     assert [row["cluster"] for row in client.get("/api/v1/findings/").json()["results"]] == [OURS]
+
+
+KEPT_ANSWERS = ("/growth/?by=cluster", "/growth/?by=job", "/resources/tables", "/api/v1/growth/groups/?by=cluster", "/storage/", "/")
+
+
+def test_what_was_kept_for_who_sees_everything_is_shown_to_nobody_else(theirs: Theirs) -> None:
+    """Answers that take seconds are cached, numbers of the menu as well."""
+    wide, narrow = Client(), Client()
+    wide.force_login(somebody(Role.ADMIN, is_superuser=True))
+    narrow.force_login(scoped(Role.ADMIN))
+    told = {address for address in KEPT_ANSWERS if theirs.told_by(wide.get(address))}
+    assert told == set(KEPT_ANSWERS)
+    assert not [address for address in KEPT_ANSWERS if theirs.told_by(narrow.get(address))]
 
 
 WRITES_OF_THEIR_OWN = {"account-password", "account-token-create"}

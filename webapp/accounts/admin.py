@@ -1,16 +1,37 @@
 """People and tokens in the administration."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
 from webapp.accounts.forms import SignInForm
 from webapp.accounts.models import ApiToken, User
+from webapp.accounts.user_form import UserForm
+from webapp.lib import grants
 
 admin.site.login_form = SignInForm
 admin.site.site_header = "Weir"
 admin.site.site_title = "Weir"
-admin.site.register(User, UserAdmin)
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):
+    """Who may only look reads the two fields of the form by the methods of these names."""
+
+    form = UserForm
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        known = super().get_fieldsets(request, obj)
+        return (*known, ("Clusters", {"fields": ("sees_everything", "sees_only")})) if obj else known
+
+    @admin.display(boolean=True)
+    def sees_everything(self, user: User) -> bool:
+        return user.is_superuser or user.sees is None
+
+    def sees_only(self, user: User) -> str:
+        return "" if user.sees is None else grants.as_text(grants.of_json(user.sees))
 
 
 @admin.register(ApiToken)

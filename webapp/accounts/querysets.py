@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
 
@@ -28,10 +28,12 @@ def new_token(kind: str = "") -> tuple[str, dict[str, str]]:
 
 
 class ApiTokenQuerySet(QuerySet["ApiToken"]):
-    def issue(self, user: "User", name: str, scope: str = "read", expires_at: datetime | None = None) -> "tuple[ApiToken, str]":
-        """A new token and its text, which is shown once and never kept."""
+    def issue(
+        self, user: "User", name: str, scope: str = "read", expires_at: datetime | None = None, sees: Any = None
+    ) -> "tuple[ApiToken, str]":
+        """A new token and its text, which is shown once and never kept. ``sees``: grants that narrow what its user sees."""
         text, kept = new_token()
-        return self.create(user=user, name=name, scope=scope, expires_at=expires_at, **kept), text
+        return self.create(user=user, name=name, scope=scope, expires_at=expires_at, sees=sees, **kept), text
 
     def find(self, text: str) -> "ApiToken | None":
         """The token of this text, valid or not."""

@@ -8,6 +8,7 @@ from django.db import models
 from webapp.findings.choices import Severity
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.querysets import IncidentQuerySet
+from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.lib.uids import new_uid
 
 
@@ -15,6 +16,7 @@ def incident_uid() -> str:
     return new_uid("inc")
 
 
+@scoped()
 class Incident(models.Model):
     """Written by the evaluation of alerts alone; people only write who acknowledged it.
 
@@ -75,6 +77,7 @@ class Incident(models.Model):
         return self.job_name or self.job_id or self.cluster or "storage"
 
 
+@scoped_as("incidents.Incident", by="incident")
 class IncidentMember(models.Model):
     """That a finding is of an incident; without a finding once that is gone, until the next look takes it out."""
 
@@ -92,6 +95,7 @@ class IncidentMember(models.Model):
         return f"finding {self.finding_id} of incident {self.incident_id}"
 
 
+@scoped()
 class SharedCause(models.Model):
     """A broken thing that a finding names and findings of other jobs may name, too."""
 

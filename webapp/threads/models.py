@@ -2,9 +2,11 @@
 
 from django.db import models
 
+from webapp.lib.scoped_rows import scoped
 from webapp.threads.choices import ThreadDumpState
 
 
+@scoped()
 class ThreadDump(models.Model):
     """The newest thread dump of a TaskManager, and whether somebody waits for the next: a collect cycle asks where ``ask_at`` has come.
 

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from webapp.accounts.models import ApiToken, User
 from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.lib import grants
+from webapp.lib.matchers import BadMatcher
 
 
 class Command(PreparedCommand):
@@ -19,6 +21,8 @@ class Command(PreparedCommand):
         parser.add_argument("user", help="user name of whom it acts for")
         parser.add_argument("--name", default="command line", help="what it is for (default: command line)")
         parser.add_argument("--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.READ, help="default: read")
+        narrowed = """narrow it to these clusters of its user: 'team="payments"'; may be repeated"""
+        parser.add_argument("--sees", action="append", metavar="GRANT", help=narrowed)
         parser.add_argument("--days", type=int, default=90, help="days until it expires, 0 for never (default: 90)")
         parser.add_argument("--json", action="store_true", help="one JSON object instead of the bare token")
 
@@ -29,7 +33,11 @@ class Command(PreparedCommand):
         if options["days"] < 0:
             raise CommandError("--days must not be negative.", returncode=REFUSED)
         expires_at = timezone.now() + timedelta(days=options["days"]) if options["days"] else None
-        token, text = ApiToken.objects.issue(user, options["name"], options["scope"], expires_at)
+        try:
+            sees = grants.as_json(grants.parse("\n".join(options["sees"]))) if options["sees"] else None
+        except BadMatcher as wrong:
+            raise CommandError(str(wrong), returncode=REFUSED) from None
+        token, text = ApiToken.objects.issue(user, options["name"], options["scope"], expires_at, sees)
         if options["json"]:
             expiry = expires_at.isoformat() if expires_at else None
             self.stdout.write(json.dumps({"token": text, "prefix": token.prefix, "scope": token.scope, "expires_at": expiry}))

@@ -1,0 +1,122 @@
+"""Which clusters a person or a token sees is said by command and in the administration."""
+
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.webapp.builders import cluster, job, person
+from webapp.accounts.models import ApiToken, User
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def two_teams() -> None:
+    at = timezone.now()
+    for team in ("payments", "search"):
+        job(cluster(f"of-{team}", at=at, labels={"team": team}).name, at=at, name=f"job-of-{team}")
+
+
+def seen(user: User, **headers: str) -> list[str]:
+    client = Client(headers=headers)
+    if not headers:
+        client.force_login(user)
+    return sorted(row["cluster"] for row in client.get("/api/v1/jobs/").json()["results"])
+
+
+def said(*arguments: str) -> str:
+    out = StringIO()
+    call_command("scope_user", *arguments, stdout=out)
+    return out.getvalue().strip()
+
+
+def test_a_person_is_given_clusters_by_command_and_has_them_taken_away() -> None:
+    ann = person("ann")
+    assert said("ann") == "ann sees everything" and seen(ann) == ["of-payments", "of-search"]
+    assert said("ann", 'team="payments"') == 'ann sees team="payments"'
+    ann.refresh_from_db()
+    assert seen(ann) == ["of-payments"]
+    assert said("ann", 'team="payments"', 'cluster="of-search", team=~"sea.*"') == (
+        'ann sees team="payments"; or cluster="of-search", team=~"sea.*"'
+    )
+    ann.refresh_from_db()
+    assert seen(ann) == ["of-payments", "of-search"]
+    assert said("ann", "--nothing") == "ann sees nothing"
+    ann.refresh_from_db()
+    assert seen(ann) == []
+    assert said("ann", "--everything") == "ann sees everything"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("nobody", 'team="a"'), "There is no user nobody."),
+        (("ann", "payments"), "is no matcher"),
+        (("ann", " "), "say nothing"),
+        (("ann", 'team="a"', "--everything"), "Give grants, or"),
+        (("root", 'team="a"'), "superuser"),
+    ],
+)
+def test_a_scope_that_cannot_be_is_refused_and_changes_nothing(arguments: tuple[str, ...], why: str) -> None:
+    person("ann")
+    User.objects.create_superuser("root")
+    with pytest.raises(CommandError, match=why):
+        said(*arguments)
+    assert not User.objects.filter(sees__isnull=False).exists()
+
+
+def test_a_token_is_narrowed_within_what_its_person_sees() -> None:
+    ann = person("ann")
+    out = StringIO()
+    call_command("create_token", "ann", "--sees", 'team="search"', stdout=out)
+    bearer = f"Bearer {out.getvalue().strip()}"
+    assert seen(ann, authorization=bearer) == ["of-search"]
+    said("ann", 'team="payments"')
+    assert seen(ann, authorization=bearer) == []
+    with pytest.raises(CommandError, match="is no matcher"):
+        call_command("create_token", "ann", "--sees", "search")
+    assert ApiToken.objects.count() == 1
+
+
+def form_of(client: Client, user: User, **changed: str) -> dict[str, str]:
+    form = client.get(reverse("admin:accounts_user_change", args=(user.pk,))).context["adminform"].form
+    kept = {name: value for name, value in form.initial.items() if isinstance(value, str | bool) and value is not False}
+    return {
+        name: str(value)
+        for name, value in ({**kept, "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"} | changed).items()
+        if value != ""
+    }
+
+
+def test_a_superuser_scopes_a_person_in_the_administration() -> None:
+    ann, client = person("ann"), Client()
+    client.force_login(User.objects.create_superuser("root"))
+    address = reverse("admin:accounts_user_change", args=(ann.pk,))
+    both = form_of(client, ann, sees_only='team="payments"')
+    assert "Sees everything is ticked" in client.post(address, both).content.decode()
+    one = form_of(client, ann, sees_only='team="payments"', sees_everything="")
+    assert "is no matcher" in client.post(address, one | {"sees_only": "payments"}).content.decode()
+    assert client.post(address, one).status_code == 302
+    ann.refresh_from_db()
+    assert seen(ann) == ["of-payments"]
+    # Saved once more as it is shown, it stays.
+    assert client.post(address, form_of(client, ann)).status_code == 302
+    ann.refresh_from_db()
+    assert seen(ann) == ["of-payments"]
+
+
+def test_an_administrator_reads_a_scope_there_and_a_scoped_one_does_not_enter() -> None:
+    ann, ada = person("ann"), person("ada")
+    ada.groups.add(Group.objects.get(name="admin"))
+    said("ann", 'team="payments"')
+    client = Client()
+    client.force_login(ada)
+    address = reverse("admin:accounts_user_change", args=(ann.pk,))
+    assert "team=&quot;payments&quot;" in client.get(address).content.decode()
+    said("ada", 'team="payments"')
+    assert client.get(address).status_code in (302, 403)

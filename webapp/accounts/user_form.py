@@ -1,0 +1,42 @@
+"""A person in the administration: Django's form, and which clusters they see."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import UserChangeForm
+
+from webapp.lib import grants
+from webapp.lib.matchers import BadMatcher
+
+
+class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stubs alone  # type: ignore[type-arg]  # generic in stubs alone
+    sees_everything = forms.BooleanField(required=False, help_text="Every cluster, and what concerns the whole fleet.")
+    sees_only = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text='Clusters that one of these lines fits, such as team="payments", environment="prod" or cluster=~"prod-.*"; '
+        "no line: no cluster. Superusers see everything.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        kept = self.instance.sees
+        self.initial["sees_everything"] = kept is None
+        self.initial["sees_only"] = "" if kept is None else grants.as_text(grants.of_json(kept))
+
+    def clean_sees_only(self) -> str:
+        try:
+            grants.parse(self.cleaned_data["sees_only"])
+        except BadMatcher as wrong:
+            raise forms.ValidationError(str(wrong)) from None
+        return str(self.cleaned_data["sees_only"])
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        if self.cleaned_data.get("sees_everything") and self.cleaned_data.get("sees_only", "").strip():
+            self.add_error("sees_only", "Sees everything is ticked: leave this empty, or take the tick away.")
+        return cleaned
+
+    def save(self, commit: bool = True) -> Any:
+        self.instance.sees = None if self.cleaned_data["sees_everything"] else grants.as_json(grants.parse(self.cleaned_data["sees_only"]))
+        return super().save(commit)
