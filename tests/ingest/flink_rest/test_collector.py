@@ -312,7 +312,7 @@ def test_a_wrong_password_is_unreachable_and_never_shown(caplog: pytest.LogCaptu
     found, server = cycle(refuse, auth=auth)
     sent = server.headers[0]["Authorization"].split(" ")[1]
     shown = repr(found) + caplog.text
-    assert not found.reachable and "Check user, password or token" in (found.error or "")
+    assert not found.reachable and "Check user, password, token or ticket" in (found.error or "")
     assert "canary-secret" not in shown and sent not in shown
 
 

@@ -66,7 +66,7 @@ def test_something_that_is_no_flink_is_said_to_be_none() -> None:
 def test_a_wrong_password_is_named_and_not_shown() -> None:
     with serving(lambda path, headers: told({"errors": ["no"]}, 401)) as url:
         found = probe(ClusterSource("lab", url, auth=Auth("basic", "canary", "ops")), 5)
-    assert not found.reachable and "Check user, password or token" in said(found) and "canary" not in repr(found)
+    assert not found.reachable and "Check user, password, token or ticket" in said(found) and "canary" not in repr(found)
 
 
 def test_a_hang_ends_in_time() -> None:

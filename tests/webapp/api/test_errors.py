@@ -35,7 +35,7 @@ def error_of(answer: Any, status: int) -> dict[str, Any]:
     assert answer.status_code == status, answer.content[:500]
     assert answer.headers["Content-Type"] == "application/json"
     told = answer.json()
-    assert set(told) == {"error"} and {"code", "message"} <= set(told["error"]) <= {"code", "message", "fields"}
+    assert set(told) == {"error"} and {"code", "message"} <= set(told["error"]) <= {"code", "message", "fields", "request_id"}
     assert told["error"]["code"] and told["error"]["message"]
     return dict(told["error"])
 

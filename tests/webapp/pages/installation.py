@@ -32,7 +32,8 @@ NO_CLAIM = re.compile(
     r"<dialog.*?</dialog>|<select.*?</select>"  # not shown before it is opened; what a filter could show
     r'|<a class="panel kpi ok"[^>]*><span>[^<]*</span><b class="tone">● 0</b>'  # a tile of the fleet that counts none
     r'|class="chip (?:warn|crit|done|unknown)"[^>]*>● '
-    r"|● completed ✕ failed",  # the legend of a chart
+    r"|● completed ✕ failed"  # the legend of a chart
+    r"|✕ bad, ◆ trouble, ● good, ■ fact",  # the legend of a time line, whose moments have their times
     re.S,
 )
 HAPPENED = re.compile(r'<(\w+)[^>]*class="[^"]*\bok\b[^"]*"[^>]*>● (?:completed|delivered|done|\d+ taken)</\1>')

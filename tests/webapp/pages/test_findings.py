@@ -12,7 +12,7 @@ from tests.webapp.builders import annotation, cluster, finding, job, sights
 from webapp.findings.models import Finding, ThresholdOverride
 
 pytestmark = pytest.mark.django_db
-LIST_QUERIES, PAGE_QUERIES = 13, 14
+LIST_QUERIES, PAGE_QUERIES = 13, 15
 HOSTILE = "<script>document.title='pwned'</script>"
 
 
