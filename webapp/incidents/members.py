@@ -21,6 +21,14 @@ class Member:
     from_rules: tuple[str, ...] = ()
 
 
+def of_row(row: Finding) -> IncidentFinding:
+    """Jobs of one name in one incident are taken as one."""
+    return IncidentFinding(
+        row.pk, row.cluster, row.job_name or row.job_id, row.rule, row.subject_id, row.first_seen, row.last_seen, row.severity_rank,
+        row.state == FindingState.OPEN, hold_of(row.rule), trace_of(row.rule, row.subject_kind, row.subject_id, row.data or {}),
+    )  # fmt: skip
+
+
 def members(incident: Incident) -> list[Member]:
     """The newest 200, and the cause whenever it was. One query."""
     found = Finding.objects.filter(incident_member__incident=incident)
@@ -33,13 +41,7 @@ def members(incident: Incident) -> list[Member]:
 def ordered(rows: Sequence[Finding], cause: int | None) -> list[Member]:
     if not rows:
         return []
-    plain = {
-        row.pk: IncidentFinding(
-            row.pk, row.cluster, row.job_name or row.job_id, row.rule, row.subject_id, row.first_seen, row.last_seen, row.severity_rank,
-            row.state == FindingState.OPEN, hold_of(row.rule), trace_of(row.rule, row.subject_kind, row.subject_id, row.data or {}),
-        )
-        for row in rows
-    }  # fmt: skip
+    plain = {row.pk: of_row(row) for row in rows}
     by_key = {row.pk: row for row in rows}
     order = sorted(in_order_of_cause(list(plain.values())), key=lambda one: one.key != cause)
     return [

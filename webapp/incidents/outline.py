@@ -5,10 +5,11 @@ from collections.abc import Collection, Mapping
 
 from django.db.models import Count, Max, Min, Q
 
-from spark_jobs.diagnosis.incidents import IncidentFinding, cause_of
+from spark_jobs.diagnosis.incidents import MOST_COMPARED, IncidentFinding, cause_of
 from webapp.findings.choices import SEVERITY_RANK, FindingState
 from webapp.findings.models import Finding
 from webapp.incidents.choices import IncidentState
+from webapp.incidents.members import of_row
 from webapp.incidents.models import Incident
 
 ROWS_AT_ONCE = 500
@@ -73,6 +74,7 @@ def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:
 
 
 def _any_of(incident: int) -> int | None:
-    """Of one whose cause was made anew under another number."""
-    found = Finding.objects.filter(incident_member__incident=incident).order_by("first_seen", "pk").values_list("pk", flat=True)
-    return found.first()
+    """Of one whose cause was made anew under another number: among its newest findings."""
+    rows = Finding.objects.filter(incident_member__incident=incident).order_by("-last_seen", "-pk")[:MOST_COMPARED]
+    found = [of_row(row) for row in rows]
+    return cause_of(found).key if found else None

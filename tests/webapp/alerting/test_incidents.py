@@ -17,6 +17,7 @@ from webapp.alerting.models import Alert, Silence
 from webapp.delivery.titles import title_of
 from webapp.findings.models import Finding
 from webapp.incidents.choices import IncidentState
+from webapp.incidents.joining import forget_deleted_findings
 from webapp.incidents.members import members
 from webapp.incidents.models import Incident, IncidentMember
 from webapp.lib.refusals import ActionRefused
@@ -174,6 +175,17 @@ def test_a_finding_made_anew_leaves_no_hole():
     root(50)
     look(60)
     assert (the_incident().uid, the_incident().finding_count) == (found.uid, 2)
+
+
+def test_where_the_cause_is_no_longer_kept_what_most_follows_from_gives_the_name_not_what_came_first():
+    opened(0, rule="checkpoint.late_message", severity="info", title="Late acknowledgements")
+    expired(5)
+    root(10)
+    looks(15, 45)
+    assert the_incident().rule == "pressure.root"
+    Finding.objects.filter(rule="pressure.root").delete()
+    forget_deleted_findings()
+    assert (the_incident().rule, the_incident().title) == ("checkpoint.expired", "Checkpoints expired")
 
 
 def test_looking_again_changes_nothing():
