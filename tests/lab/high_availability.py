@@ -94,7 +94,7 @@ class HighlyAvailableLab(Lab):
 
 @contextlib.contextmanager
 def start(
-    folder: Path, version: str = "1.20.5", incident: str = "healthy", slot: int = 7, *, as_fleet: bool = False
+    folder: Path, version: str = "1.20.5", incident: str = "healthy", slot: int = 9, *, as_fleet: bool = False
 ) -> Iterator[tuple[HighlyAvailableLab, str]]:
     """Up, its job submitted; gives the lab and ZooKeeper's host and port."""
     port = free_port()
