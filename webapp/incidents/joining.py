@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from spark_jobs.diagnosis.incidents import RECURS_WITHIN, IncidentFinding, incidents, surviving, trace_of
+from spark_jobs.diagnosis.incidents import RECURS_WITHIN, IncidentFinding, Trace, incidents, surviving, trace_of
 from webapp.findings.choices import FindingState
 from webapp.findings.folding import hold_of
 from webapp.findings.models import Finding
@@ -95,7 +95,7 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
         for some in chunks(sorted(of_cluster), ROWS_AT_ONCE):
             of_jobs = Q(cluster=cluster, job_id__in=some, last_seen__gte=since, first_seen__lte=until)
             rows |= {row["id"]: row for row in _rows(of_jobs)}
-    traced = {key: trace_of(row["rule"], row["subject_kind"], row["subject_id"], row["data"] or {}) for key, row in rows.items()}
+    traced = {key: _trace(row) for key, row in rows.items()}
     _note_shared(rows, traced, {one.pk for one in findings})
     shared = {(rows[key]["cluster"], rows[key]["rule"], _cut(thing)) for key in rows for thing in traced[key].shared}
     if shared:
@@ -105,7 +105,7 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
         others = _rows(Q(pk__in=things.values("finding"), last_seen__gte=since, first_seen__lte=until) & ~Q(pk__in=list(rows)))
         for row in others:
             rows[row["id"]] = row
-            traced[row["id"]] = trace_of(row["rule"], row["subject_kind"], row["subject_id"], row["data"] or {})
+            traced[row["id"]] = _trace(row)
     return {
         key: IncidentFinding(
             key, row["cluster"], lines.get((row["cluster"], row["job_id"]), row["job_id"]), row["rule"], row["subject_id"],
@@ -120,7 +120,11 @@ def _rows(condition: Q) -> Iterable[dict[str, Any]]:
     return rows
 
 
-def _note_shared(rows: Mapping[int, Mapping[str, Any]], traced: Mapping[int, Any], changed: Iterable[int]) -> None:
+def _trace(row: Mapping[str, Any]) -> Trace:
+    return trace_of(row["rule"], row["subject_kind"], row["subject_id"], row["data"] or {})
+
+
+def _note_shared(rows: Mapping[int, Mapping[str, Any]], traced: Mapping[int, Trace], changed: Iterable[int]) -> None:
     SharedCause.objects.bulk_create(
         [
             SharedCause(cluster=rows[key]["cluster"], rule=rows[key]["rule"], thing=_cut(thing), finding_id=key)
