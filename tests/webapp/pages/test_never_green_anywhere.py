@@ -170,6 +170,7 @@ def test_a_database_that_cannot_grow_says_that_its_disk_is_full(operator: Client
         pytest.skip("PostgreSQL has no limit that one connection can set")
     everything_stands(at)
     with connection.cursor() as cursor:
+        fill_free_pages(cursor)
         cursor.execute("PRAGMA page_count")
         pages_now = cursor.fetchone()[0]
         cursor.execute(f"PRAGMA max_page_count = {pages_now}")
@@ -187,6 +188,18 @@ def test_a_database_that_cannot_grow_says_that_its_disk_is_full(operator: Client
             assert full is not None and full.json()["error"]["message"].startswith("The disk of the database is full.")
         finally:
             cursor.execute("PRAGMA max_page_count = 1073741823")
+
+
+def fill_free_pages(cursor: Any) -> None:
+    """Rows that earlier tests deleted left pages free: thousands of new rows would fit before the file has to grow."""
+    cursor.execute("PRAGMA freelist_count")
+    free_pages = cursor.fetchone()[0]
+    cursor.execute("PRAGMA page_size")
+    page_bytes = cursor.fetchone()[0]
+    cursor.execute("CREATE TABLE filler (content BLOB)")
+    cursor.execute("INSERT INTO filler VALUES (zeroblob(%s))", [free_pages * page_bytes])
+    cursor.execute("PRAGMA freelist_count")
+    assert cursor.fetchone()[0] == 0
 
 
 def refused_until(client: Client, body: dict[str, object]) -> Any:
