@@ -233,3 +233,18 @@ def test_an_x_ray_is_compared_by_choosing_another_checkpoint(page, site):
     page.locator("#checkpoints a.name", has_text="Checkpoint 11").click()
     expect(page.locator(".treemap").first).to_be_visible()
     expect(page.get_by_text("of another job").first).to_be_visible()
+
+
+def test_ctrl_k_leads_from_a_part_of_a_name_to_the_job_by_keyboard_alone(page, site, complaints):
+    page.goto(f"{site}/rules/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("declin")
+    expect(page.locator("#palette .found a").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/rules/checkpoint.declined/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("clickstr")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{JOB}")
+    assert complaints == []

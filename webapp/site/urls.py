@@ -20,6 +20,7 @@ urlpatterns = [
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.site.pipeline_urls")),
     path("", include("webapp.site.incident_urls")),
+    path("", include("webapp.site.palette.urls")),
     path("", include("webapp.findings.urls")),
     path("", include("webapp.what_if.urls")),
     path("", include("webapp.delivery.urls")),

@@ -1,0 +1,114 @@
+"""The palette and its page: what somebody types or pastes leads to where it is shown."""
+
+from html import unescape
+from urllib.parse import urlencode
+
+import pytest
+from django.urls import resolve
+from django.utils import timezone
+
+from ingest.flink_logs.patterns import PATTERNS, UNREAD
+from tests.webapp.builders import cluster, fact, job
+from webapp.checkpoints.querysets import trigger_ms
+from webapp.site.palette.hits import MOST_OF_GROUP
+
+pytestmark = pytest.mark.django_db
+QUERIES = 8
+"""Session, user, state of the data; jobs by name, jobs by the name before the number, checkpoints, jobs of a line."""
+
+
+@pytest.fixture
+def now():
+    at = timezone.now()
+    cluster(at=at)
+    return at
+
+
+def found(client, text, **headers):
+    """Group → titles and addresses of its links; its note."""
+    answer = client.get("/find/", {"q": text}, headers={"HX-Request": "true", **headers})
+    assert answer.status_code == 200
+    return {group.title: ([(hit.title, hit.url) for hit in group.hits], group.note) for group in answer.context["groups"]}
+
+
+def test_a_part_of_the_name_or_the_beginning_of_the_id_finds_a_job(viewer, now):
+    one, _other = job(at=now, name="payments-enrich", job_id="ab" * 16), job(at=now, name="clickstream")
+    address = f"/jobs/{one.cluster}/{one.job_id}/"
+    assert found(viewer, "ENRICH")["Jobs"][0] == [("payments-enrich", address)]
+    assert found(viewer, "ABABAB")["Jobs"][0] == [("payments-enrich", address)]
+
+
+def test_a_number_behind_a_name_leads_to_that_checkpoint_of_the_jobs_that_have_it(viewer, now):
+    one, other = job(at=now, name="payments-enrich"), job(at=now, name="payments-out", job_id="d" * 32)
+    kept = fact(one, 41, now)
+    fact(other, 40, now)
+    address = f"/jobs/{one.cluster}/{one.job_id}/checkpoints/41/{trigger_ms(kept.trigger_time)}/"
+    for text in ("payments 41", "payments #41", "payments chk-41"):
+        assert found(viewer, text)["Checkpoints"][0] == [("payments-enrich, checkpoint 41", address)]
+    assert viewer.get(address).status_code == 200
+    assert found(viewer, "payments 42")["Checkpoints"] == ([], "No checkpoint 42 of these jobs is kept.")
+
+
+def test_on_the_page_of_a_job_a_number_alone_is_of_its_checkpoints(viewer, now):
+    one, other = job(at=now, name="payments"), job(at=now, name="clicks", job_id="d" * 32)
+    fact(one, 7, now)
+    fact(other, 7, now)
+    here = {"HX-Current-URL": f"http://testserver/jobs/{one.cluster}/{one.job_id}/threads/?from=-1h"}
+    assert [title for title, _url in found(viewer, "7", **here)["Checkpoints"][0]] == ["payments, checkpoint 7"]
+    assert found(viewer, "7") == {"Checkpoints": ([], "Put the name of a job before the number, such as payments 7.")}
+    assert found(viewer, "9" * 19, **here) == {}
+
+
+def test_rules_and_pages_are_found_by_words_of_their_names(viewer, now):
+    groups = found(viewer, "expired")
+    assert ("/rules/checkpoint.expired/") in [url for _title, url in groups["Rules"][0]]
+    assert found(viewer, "pipel")["Pages"][0] == [("Pipeline", "/pipeline/")]
+    for _title, url in found(viewer, "e")["Pages"][0]:
+        assert resolve(url)
+
+
+@pytest.mark.parametrize("pattern", [one for one in PATTERNS if one.kind != UNREAD], ids=lambda one: f"{one.kind} {one.versions}")
+def test_a_pasted_line_of_a_known_kind_says_what_it_is(viewer, now, pattern):
+    _links, note = found(viewer, pattern.example)["Log line"]
+    assert note.startswith(f"Weir reads this as: {pattern.kind.replace('_', ' ')}")
+
+
+def test_a_pasted_line_leads_to_its_job_its_checkpoint_and_the_rules_that_judge_such_lines(viewer, now):
+    one = job(at=now, name="payments", job_id="5a1b" * 8)
+    line = (
+        f"2026-11-21 10:20:30,123 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator [] - Checkpoint 12 of job"
+        f" {one.job_id} expired before completing."
+    )
+    links, note = found(viewer, line)["Log line"]
+    base = f"/jobs/{one.cluster}/{one.job_id}/"
+    assert note == "Weir reads this as: checkpoint expired, checkpoint 12. It was not acknowledged by every subtask before the time-out."
+    assert ("payments, checkpoint 12", f"{base}checkpoints/12/") in links
+    assert ("payments, such lines", f"{base}?kind=checkpoint_expired#events") in links
+    assert "/rules/checkpoint.expired/" in [url for _title, url in links]
+
+
+def test_a_pasted_exception_of_a_missing_file_leads_to_its_triage(viewer, now):
+    path = "hdfs://nn/flink/ab/shared/0c2e9a3e-7a35-4d0f-9d52-1f7b1a1f4d11"
+    text = f"java.lang.Exception: Exception while creating StreamOperatorStateContext.\n\tat A.b(C.java:1)\nCaused by: java.io.FileNotFoundException: {path} (No such file)"  # noqa: E501
+    links, note = found(viewer, text)["Exception"]
+    assert note == "Innermost exception: java.io.FileNotFoundException."
+    assert [url for _title, url in links] == [f"/storage/missing-file/?{urlencode({'path': path})}"]
+
+
+def test_what_is_found_nowhere_says_so_and_names_are_shown_as_text(viewer, now):
+    page = viewer.get("/find/", {"q": "<script>alert(1)</script>"}).content.decode()
+    assert "Nothing found" in page and "<script>alert" not in page and "<script>alert(1)</script>" in unescape(page)
+    assert "Nothing found" not in viewer.get("/find/").content.decode()
+
+
+def test_huge_and_odd_texts_are_answered(viewer, now):
+    for text in ("x" * 200_000, "\x00", "Caused by: " * 9_000, "9" * 4_000, "\ud7ff\u202e" * 500, "{" * 4_000):
+        assert viewer.get("/find/", {"q": text}).status_code == 200
+
+
+def test_the_number_of_queries_does_not_grow_with_the_fleet(viewer, now, django_assert_max_num_queries):
+    for number in range(3 * MOST_OF_GROUP):
+        fact(job(at=now, name=f"payments-{number}", job_id=f"{number:032x}"), 5, now)
+    with django_assert_max_num_queries(QUERIES):
+        groups = found(viewer, "payments 5")
+    assert len(groups["Checkpoints"][0]) == MOST_OF_GROUP == len(groups["Checkpoints"][0])
