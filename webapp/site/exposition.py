@@ -19,11 +19,18 @@ from webapp.findings.choices import Severity
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.freshness import disk_budget
 from webapp.freshness.status import status
+from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import latest
 from webapp.storage.presentation import MISSING
 from webapp.work.models import DueWork, KeptSize, Manifest, PipelineRun
 
 Sample = tuple[dict[str, str], float]
+DATABASE = ("weir_database_up", "1 while the database answers; while it does not, nothing else is known.")
+
+
+def without_database() -> str:
+    """What can be said while the database does not answer."""
+    return _metric(*DATABASE, [({}, 0)]) + _metric("weir_up", "1 while nothing in the pipeline is wrong.", [({}, 0)])
 
 
 def render(now: datetime) -> str:
@@ -32,6 +39,7 @@ def render(now: datetime) -> str:
 
 def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     current = status(now)
+    yield *DATABASE, [({}, 1)]
     yield "weir_up", "1 while nothing in the pipeline is wrong.", [({}, float(current.is_healthy))]
     yield (
         "weir_problem",
@@ -51,6 +59,11 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         [({"cluster": cluster.name}, float(cluster.visibility_at(now) == "live")) for cluster in clusters],
     )
     yield (
+        "weir_cluster_visibility",
+        "How each cluster is seen now: live, blind (it does not answer), new, paused, broken or suspended (by its operator).",
+        [({"cluster": cluster.name, "visibility": cluster.visibility_at(now).value}, 1) for cluster in clusters],
+    )
+    yield (
         "weir_cluster_consecutive_failures",
         "Collect cycles in a row that failed.",
         [({"cluster": cluster.name}, cluster.consecutive_failures) for cluster in clusters],
@@ -61,6 +74,15 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     yield from _storage()
     yield from _deliveries(now)
     yield from _room()
+    yield from _work()
+    restarts = Manifest.objects.filter(restarted__isnull=False).count()
+    yield "weir_lake_restarts", "How often the whole lake was read again (30 days), because a run directory was lost.", [({}, restarts)]
+    runs = PipelineRun.objects.order_by("kind", "state").values_list("kind", "state").annotate(runs=Count("id"))
+    yield "weir_runs", "Runs kept (30 days), by kind and state.", [({"kind": kind, "state": state}, count) for kind, state, count in runs]
+
+
+def _work() -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    """By piece of due work."""
     work = list(DueWork.objects.all())
     yield "weir_work_failures", "Failures in a row, by piece of due work.", [({"work": row.key}, row.failures) for row in work]
     yield (
@@ -68,10 +90,15 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         "Last success, by piece of due work.",
         [({"work": row.key}, row.last_success_at.timestamp()) for row in work if row.last_success_at],
     )
-    restarts = Manifest.objects.filter(restarted__isnull=False).count()
-    yield "weir_lake_restarts", "How often the whole lake was read again (30 days), because a run directory was lost.", [({}, restarts)]
-    runs = PipelineRun.objects.order_by("kind", "state").values_list("kind", "state").annotate(runs=Count("id"))
-    yield "weir_runs", "Runs kept (30 days), by kind and state.", [({"kind": kind, "state": state}, count) for kind, state, count in runs]
+    yield (
+        "weir_work_seconds",
+        "How long the newest attempt that ended took, by piece of due work.",
+        [
+            ({"work": row.key}, (row.last_finished_at - row.last_started_at).total_seconds())
+            for row in work
+            if row.last_started_at and row.last_finished_at and row.last_started_at <= row.last_finished_at
+        ],
+    )
 
 
 def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
@@ -119,6 +146,12 @@ def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
         "weir_storage_audited_timestamp_seconds",
         "When the listing of the newest audit began.",
         [({"root": row.root}, row.as_of.timestamp()) for row in roots],
+    )
+    every_h = StorageRoot.objects.audited().values_list("uri", "audit_every_h")
+    yield (
+        "weir_storage_audit_interval_seconds",
+        "How often a registered root that is not paused is to be audited.",
+        [({"root": uri}, 3600.0 * (own or settings.WEIR.storage_audit_h)) for uri, own in every_h],
     )
 
 

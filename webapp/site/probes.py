@@ -12,6 +12,8 @@ from webapp.freshness.status import status
 from webapp.lib import scopes
 from webapp.site import exposition
 
+EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
+
 
 @login_not_required
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -35,7 +37,17 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text; for people who are signed in, by API token, or for all with WEIR_METRICS_PUBLIC."""
+    """Prometheus text; for people who are signed in, by API token, or for all with WEIR_METRICS_PUBLIC.
+
+    Without its database nobody can be known: what is then said, that it is away, ``/readyz`` says to everybody, too.
+    """
+    try:
+        return _metrics(request)
+    except DatabaseError:
+        return HttpResponse(exposition.without_database(), content_type=EXPOSITION)
+
+
+def _metrics(request: HttpRequest) -> HttpResponse:
     if not (settings.WEIR.metrics_public or request.user.is_authenticated or _has_token(request)):
         refusal = HttpResponse("Give an API token: Authorization: Bearer weir_…\n", status=401, content_type="text/plain")
         refusal["WWW-Authenticate"] = "Bearer"
@@ -44,7 +56,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         scopes.require_everything("What Weir says of itself")
     with scopes.everything():
         text = exposition.render(timezone.now())
-    return HttpResponse(text, content_type="text/plain; version=0.0.4; charset=utf-8")
+    return HttpResponse(text, content_type=EXPOSITION)
 
 
 def _has_token(request: HttpRequest) -> bool:

@@ -1,0 +1,192 @@
+"""Alert rules and the dashboard about Weir itself: by promtool, and by a real Prometheus that scrapes a real server."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.test import Client
+from django.utils import timezone
+
+from tests.webapp.builders import cluster, job, person
+from tests.webapp.monitoring.exposed import asked_by, labels_by_name
+from tests.webapp.storage.builders import ROOT, audit, root_figures
+from webapp.accounts.models import ApiToken
+from webapp.config.environment import PROJECT_DIR
+from webapp.site.views.monitoring import FOLDER
+from webapp.storage.models import StorageRoot
+from webapp.supervisor.ports import free_port
+from webapp.work.models import DueWork, KeptSize, PipelineRun
+
+RULES, DASHBOARD, CASES = FOLDER / "weir.rules.yml", FOLDER / "weir-dashboard.json", Path(__file__).parent / "weir.rules.test.yml"
+PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")
+needs_prometheus = pytest.mark.skipif(not (PROMTOOL and PROMETHEUS), reason="needs prometheus and promtool, which .ci/run installs")
+
+
+def rules() -> list[dict[str, Any]]:
+    return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+
+
+def panels() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(DASHBOARD.read_text())["panels"]
+    return found
+
+
+def queries() -> list[str]:
+    """Of all panels, as Grafana sends them."""
+    return [target["expr"].replace("$job", "weir") for panel in panels() for target in panel.get("targets", ())]
+
+
+def promtool(*words: str, given: str = "") -> str:
+    done = subprocess.run([str(PROMTOOL), *words], input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def troubled(db: None) -> str:
+    """An installation of which every metric tells something; returns a token that may read them."""
+    now = timezone.now()
+    cluster(at=now)
+    job(at=now)
+    root_figures(audit(as_of=now))
+    StorageRoot.objects.create(uri=ROOT)
+    KeptSize.objects.create(area="pushed", name="pushed", size_bytes=1, as_of=now)
+    PipelineRun.objects.create(kind="spark", key="spark/cycle", attempt="a", state="failed", started_at=now)
+    DueWork.objects.ensure({"spark/cycle": 8, "collect/0": 8}, now - timedelta(hours=1))
+    DueWork.objects.filter(key="collect/0").update(failures=3)
+    DueWork.objects.update(last_started_at=now - timedelta(hours=1), last_finished_at=now, last_success_at=now)
+    return str(ApiToken.objects.issue(person("prometheus"), "scrape")[1])
+
+
+def scraped(token: str) -> str:
+    return Client().get("/metrics", headers={"Authorization": f"Bearer {token}"}).content.decode()
+
+
+@needs_prometheus
+def test_rules_are_ones_that_prometheus_takes_and_fire_when_they_should() -> None:
+    promtool("check", "rules", str(RULES))
+    promtool("test", "rules", str(CASES))
+
+
+def test_every_rule_has_a_case_where_it_fires_and_one_where_it_does_not() -> None:
+    told = [check for case in yaml.safe_load(CASES.read_text())["tests"] for check in case["alert_rule_test"]]
+    names = {rule["alert"] for rule in rules()}
+    assert {check["alertname"] for check in told if check.get("exp_alerts")} == names
+    assert {check["alertname"] for check in told if not check.get("exp_alerts")} == names
+
+
+def test_every_rule_says_how_bad_it_is_and_what_to_do() -> None:
+    for rule in rules():
+        assert rule["labels"]["severity"] in ("info", "warning", "critical"), rule["alert"]
+        assert all(rule["annotations"].get(name) for name in ("summary", "description", "next_step")), rule["alert"]
+
+
+@pytest.mark.parametrize("where", ["rules", "dashboard"])
+def test_what_is_asked_for_is_told_by_a_troubled_weir(troubled: str, where: str) -> None:
+    told = labels_by_name(scraped(troubled)) | {"weir_loaded_timestamp_seconds": set()}  # of an instance that loaded something
+    for expression in queries() if where == "dashboard" else [rule["expr"] for rule in rules()]:
+        for name, labels in asked_by(expression):
+            assert name in told and labels <= told[name], f"{name} with {labels} in {expression}"
+
+
+def test_no_metric_is_left_out_of_the_dashboard(troubled: str) -> None:
+    shown = {name for expression in queries() for name, _ in asked_by(expression)}
+    of_rules = {name for rule in rules() for name, _ in asked_by(rule["expr"])}
+    assert set(labels_by_name(scraped(troubled))) - shown - of_rules == {"weir_cluster_seen", "weir_storage_files"}
+
+
+@needs_prometheus
+def test_queries_of_the_dashboard_and_the_answer_are_ones_that_prometheus_reads(troubled: str, tmp_path: Path) -> None:
+    recorded = [{"record": f"panel:{number}", "expr": query} for number, query in enumerate(queries())]
+    (tmp_path / "panels.yml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": recorded}]}))
+    promtool("check", "rules", str(tmp_path / "panels.yml"))
+    assert promtool("check", "metrics", given=scraped(troubled)) == ""
+
+
+def test_panels_have_ids_of_their_own_lie_beside_each_other_and_take_the_chosen_source() -> None:
+    assert len({panel["id"] for panel in panels()}) == len(panels())
+    taken: set[tuple[int, int]] = set()
+    for panel in panels():
+        place = panel["gridPos"]
+        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        assert not cells & taken and max(x for x, _ in cells) < 24, panel["title"]
+        taken |= cells
+        assert panel["type"] == "row" or {target["datasource"]["uid"] for target in panel["targets"]} == {"${datasource}"}, panel["title"]
+
+
+def test_both_are_downloaded_from_the_page_of_the_pipeline(viewer: Client) -> None:
+    page = viewer.get("/pipeline/").content.decode()
+    for file in (RULES, DASHBOARD):
+        assert f'href="/pipeline/{file.name}"' in page
+        answer = viewer.get(f"/pipeline/{file.name}")
+        assert answer.content == file.read_bytes() and file.name in answer["Content-Disposition"]
+
+
+def test_a_database_that_is_away_is_a_metric_and_no_error() -> None:
+    ask = "import django; django.setup()\nfrom django.test import Client\n"
+    ask += "told = Client(HTTP_HOST='localhost').get('/metrics', headers={'Authorization': 'Bearer weir_x'})\n"
+    ask += "print(told.status_code, told.content.decode())"
+    away = {"WEIR_DATABASE_URL": f"postgresql://weir@127.0.0.1:{free_port()}/weir", "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
+    told = subprocess.run(
+        [sys.executable, "-c", ask], env=os.environ | away, cwd=PROJECT_DIR, capture_output=True, text=True, check=True
+    ).stdout
+    assert told.startswith("200 ") and "\nweir_database_up 0\n" in told and "\nweir_up 0\n" in told
+
+
+@pytest.fixture
+def prometheus(transactional_db: None, troubled: str, live_server: Any, tmp_path: Path) -> Iterator[Callable[[str], Any]]:
+    """Asks a Prometheus that scrapes the troubled Weir as ``weir`` and knows the rules."""
+    configuration = {
+        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+        "rule_files": [str(RULES)],
+        "scrape_configs": [
+            {
+                "job_name": "weir",
+                "authorization": {"credentials": troubled},
+                "static_configs": [{"targets": [live_server.url.removeprefix("http://")]}],
+            }
+        ],
+    }
+    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(configuration))
+    port = free_port()
+    words = [f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data", f"--web.listen-address=127.0.0.1:{port}"]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen([str(PROMETHEUS), *words], stdout=log, stderr=log)
+
+    def asked(path: str) -> Any:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{path}", timeout=5) as answer:
+                return json.load(answer)["data"]
+        except OSError:
+            return None
+
+    try:
+        yield asked
+    finally:
+        process.kill()
+        process.wait()
+
+
+@needs_prometheus
+def test_a_real_prometheus_scrapes_it_and_evaluates_each_rule(prometheus: Callable[[str], Any]) -> None:
+    give_up = time.monotonic() + 60
+    found: list[dict[str, Any]] = []
+    while time.monotonic() < give_up:
+        found = [rule for group in (prometheus("rules") or {"groups": ()})["groups"] for rule in group["rules"]]
+        if any(rule["name"] == "WeirWorkFailing" and rule["alerts"] for rule in found):
+            break
+        time.sleep(0.2)
+    assert {rule["health"] for rule in found} == {"ok"} and len(found) == len(rules())
+    active = {rule["name"]: rule["alerts"] for rule in found if rule["alerts"]}
+    assert set(active) == {"WeirNotScheduling", "WeirWorkFailing", "WeirWorkWaits"}
+    assert active["WeirWorkFailing"][0]["annotations"]["description"] == "collect/0 failed 3 times in a row."
