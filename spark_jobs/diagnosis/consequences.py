@@ -30,8 +30,10 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
         "pressure.skew": "vertex", "pressure.root": "vertex", "checkpoint.sync": "vertex", "checkpoint.async": "vertex", **_HELD_BARRIERS,
     },
     # Barriers come no faster than the records before them.
-    "pressure.root": {"pressure.transit": "vertex", "checkpoint.stalled": "job", **_HELD_BARRIERS},
-    "pressure.outbound": {"pressure.transit": "vertex", **_HELD_BARRIERS},
+    "pressure.root": {
+        "pressure.transit": "vertex", "checkpoint.stalled": "job", "checkpoint.in_flight_share": "job", **_HELD_BARRIERS,
+    },
+    "pressure.outbound": {"pressure.transit": "vertex", "checkpoint.in_flight_share": "job", **_HELD_BARRIERS},
     "checkpoint.start_delay": _SLOW_PHASE,
     "checkpoint.alignment": _SLOW_PHASE,
     "checkpoint.sync": _SLOW_PHASE,

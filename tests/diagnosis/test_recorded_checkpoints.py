@@ -35,6 +35,7 @@ EXPECTED = {
     "1.20.5-I": {"restart.loop"},
     "1.20.5-J": {"restart.loop"},
     "1.20.5-K": {"checkpoint.full_after_restore"},
+    "1.20.5-L2": {"checkpoint.in_flight_share"},
 }
 
 

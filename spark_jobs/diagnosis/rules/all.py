@@ -8,6 +8,7 @@ import spark_jobs.diagnosis.rules.checkpoint_expired
 import spark_jobs.diagnosis.rules.checkpoint_failed
 import spark_jobs.diagnosis.rules.checkpoint_full_after_restore
 import spark_jobs.diagnosis.rules.checkpoint_full_after_savepoint
+import spark_jobs.diagnosis.rules.checkpoint_in_flight_share
 import spark_jobs.diagnosis.rules.checkpoint_late_message
 import spark_jobs.diagnosis.rules.checkpoint_savepoint_timeout
 import spark_jobs.diagnosis.rules.checkpoint_size_growth

@@ -1,0 +1,95 @@
+"""Unaligned checkpoints write mostly data in flight between tasks: it is read and processed again by a restore, and rewritten each time.
+
+Flink reports the persisted in-flight data of a checkpoint since 1.14 (``persisted_data`` of ``/jobs/:jobid/checkpoints``); it is part of the
+bytes that the checkpoint wrote.
+"""
+
+from collections.abc import Iterator, Sequence
+from statistics import median_low
+
+from spark_jobs.diagnosis.checkpoint_history import completed, recent
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Severity
+from spark_jobs.diagnosis.losses import HOLD_S
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import bytes_text, count_text, share_text
+
+RULE = "checkpoint.in_flight_share"
+SHARE, LEAST, SEVERE, LOOK_BACK = f"{RULE}.share", f"{RULE}.least_bytes", f"{RULE}.severe_bytes", f"{RULE}.look_back_s"
+DEBLOATS_SINCE = (1, 14)
+FEWEST = 3
+"""Checkpoints: one alone may have met a burst."""
+
+
+@rule(
+    RULE,
+    "Checkpoints of data in flight",
+    "Most of what unaligned checkpoints write is data in flight between tasks, not state.",
+    hold_s=HOLD_S,
+    thresholds=(
+        Threshold(SHARE, 0.5, "ratio", 0.01, 1, "From half on, a checkpoint saves what waits between tasks rather than what the job knows."),
+        Threshold(LEAST, 512 << 10, "bytes", 0, 1 << 50, "Sixteen buffers of 32 KiB: less is written and read in no time."),
+        Threshold(SEVERE, 1 << 30, "bytes", 1, 1 << 60, "A GiB in flight is minutes of input that a restore has to read and process again."),
+        Threshold(LOOK_BACK, 600, "s", 60, 86_400, "Ten minutes hold several checkpoints at the usual intervals."),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    unaligned = [one for one in completed(recent(window, limits[LOOK_BACK])) if one.unaligned]
+    known = [one for one in unaligned if one.persisted_bytes is not None and one.checkpointed_bytes]
+    if unaligned and not known:
+        raise NotJudged("how much of its unaligned checkpoints is data in flight, which Flink reports since 1.14")
+    if len(known) < FEWEST:
+        return
+    persisted = median_low(one.persisted_bytes or 0 for one in known)
+    share = sum(one.persisted_bytes or 0 for one in known) / sum(one.checkpointed_bytes or 0 for one in known)
+    if share >= limits[SHARE] and persisted >= limits[LEAST]:
+        yield _finding(window, limits, known, min(share, 1.0), persisted)
+
+
+def _finding(window: JobWindow, limits: Limits, known: Sequence[CheckpointSample], share: float, persisted: int) -> Finding:
+    newest = known[-1]
+    severity: Severity = "warning" if persisted >= limits[SEVERE] else "info"
+    return job_finding(
+        window,
+        RULE,
+        severity,
+        "high",
+        title=f"{share_text(share)} of what checkpoints write is data in flight, {bytes_text(persisted)} each",
+        cause="Barriers pass the records that wait before slow tasks, and each checkpoint persists these records. A restore reads them back "
+        "into the buffers before anything new is read, and the storage takes them again with every checkpoint.",
+        next_step=_next_step(window),
+        seen_at_ms=newest.ended_ms,
+        evidence=(
+            limits.compared("data in flight of all that was written", share, "ratio", ">=", SHARE, newest.ended_ms, _of(known)),
+            limits.compared("data in flight of a checkpoint", persisted, "bytes", ">=", LEAST, newest.ended_ms, "median"),
+            Evidence("written by a checkpoint", median_low(one.checkpointed_bytes or 0 for one in known), "bytes", note="median"),
+            *_aligned_first(window),
+        ),
+        data={"share": share, "persisted_bytes": persisted, "checkpoints": [one.checkpoint_id for one in known]},
+    )
+
+
+def _of(known: Sequence[CheckpointSample]) -> str:
+    return f"of {count_text(len(known), 'unaligned checkpoint')}"
+
+
+def _next_step(window: JobWindow) -> str:
+    debloat = (
+        "Buffer debloating needs Flink 1.14: here fewer buffers hold less (taskmanager.network.memory.buffers-per-channel, "
+        "taskmanager.network.memory.floating-buffers-per-gate)."
+        if window.version is not None and window.version[:2] < DEBLOATS_SINCE
+        else "Set taskmanager.network.memory.buffer-debloat.enabled: true, so that about a second of input waits before a task, or fewer "
+        "buffers (taskmanager.network.memory.buffers-per-channel, taskmanager.network.memory.floating-buffers-per-gate)."
+    )
+    return (
+        f"Find the task that holds the others up (back-pressure of this job); it is what fills the buffers. {debloat} The page In flight "
+        "says how much can wait before and behind each vertex."
+    )
+
+
+def _aligned_first(window: JobWindow) -> Iterator[Evidence]:
+    timeout_ms = window.config.aligned_timeout_ms
+    if timeout_ms:
+        yield Evidence("aligned at first for", timeout_ms, "ms", note="barriers pass records only after that")

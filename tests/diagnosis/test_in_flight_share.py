@@ -1,0 +1,63 @@
+"""checkpoint.in_flight_share as a real Flink played it, and its limits."""
+
+from dataclasses import replace
+
+import pytest
+
+from spark_jobs.diagnosis import registry
+from tests.diagnosis.jobs import LIMITS
+from tests.played import answers, evidence, of_rule
+from tests.windows import recorded_windows
+
+RULE = "checkpoint.in_flight_share"
+OVERTAKING = "2.3.0/overtaking"
+
+
+def judged(window, limits=LIMITS):
+    return registry.diagnose(window, limits, only=(RULE,))
+
+
+def newest_of_l2():
+    return recorded_windows("1.20.5-L2")[-1]
+
+
+def test_the_share_is_that_of_flinks_own_counters():
+    told = {}
+    for answer in answers(OVERTAKING, r"/jobs/[0-9a-f]{32}/checkpoints"):
+        told |= {one["id"]: one for one in answer.body["history"] if one["status"] == "COMPLETED"}
+    sights = of_rule(OVERTAKING, RULE)
+    assert sights and {one["severity"] for one in sights} == {"info"}
+    for sight in sights:
+        counted = [told[number] for number in sight["data"]["checkpoints"]]
+        share = sum(one["persisted_data"] for one in counted) / sum(one["checkpointed_size"] for one in counted)
+        assert evidence(sight, "data in flight of all that was written") == pytest.approx(share)
+        assert share > 0.8
+        assert "buffer-debloat.enabled: true" in sight["next_step"]
+
+
+@pytest.mark.parametrize("recording", ["1.12.5-G", "1.20.5-B", "1.20.5-F"])
+def test_aligned_checkpoints_persist_nothing_however_slow_their_barriers(recording):
+    for window in recorded_windows(recording):
+        assert not judged(window).findings
+
+
+def test_unaligned_checkpoints_that_write_mostly_state_are_well():
+    window = newest_of_l2()
+    assert judged(window).findings
+    larger = tuple(
+        replace(one, checkpointed_bytes=one.checkpointed_bytes and one.checkpointed_bytes + 4_000_000) for one in window.checkpoints
+    )
+    assert not judged(replace(window, checkpoints=larger)).findings
+
+
+def test_from_a_gib_each_it_is_a_warning():
+    window = newest_of_l2()
+    (found,) = judged(window, registry.limits({f"{RULE}.severe_bytes": 1_000_000})).findings
+    assert found.severity == "warning"
+
+
+def test_before_1_14_it_is_unknown():
+    window = newest_of_l2()
+    silent = tuple(replace(one, persisted_bytes=None) for one in window.checkpoints)
+    (lacking,) = judged(replace(window, checkpoints=silent)).unknowns
+    assert "since 1.14" in lacking.missing
