@@ -13,14 +13,15 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from spark_jobs.diagnosis.findings import Diagnosis, Finding, NotJudged, Unknown
+from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
-Sample = JobWindow | StorageRootSample | StorageJobSample | ReplicaSample
+Sample = JobWindow | StorageRootSample | StorageJobSample | ReplicaSample | NameNodeReadings
 """What rules judge; each one kind of it."""
-SampleT = TypeVar("SampleT", JobWindow, StorageRootSample, StorageJobSample, ReplicaSample)
+SampleT = TypeVar("SampleT", JobWindow, StorageRootSample, StorageJobSample, ReplicaSample, NameNodeReadings)
 Judge = Callable[[SampleT, Limits], Iterable[Finding]]
 
 logger = logging.getLogger(__name__)

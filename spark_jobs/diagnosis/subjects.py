@@ -1,9 +1,11 @@
-"""Findings by what they are about: a job, a vertex, a checkpoint, a root of the checkpoint storage or a job's directory in it."""
+"""Findings by what they are about: a job, a vertex, a checkpoint, a root of the checkpoint storage, a job's directory in it, or a
+NameNode."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Required, TypedDict, Unpack
 
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related, Severity, SubjectKind
+from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
@@ -55,6 +57,10 @@ def stored_job_finding(sample: StorageJobSample, rule: str, severity: Severity, 
 
 def replica_finding(sample: ReplicaSample, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
     return _finding(rule, severity, "high", ("job", "copy", sample.job_name or sample.job_id), sample.at_ms, words)
+
+
+def namenode_finding(sample: NameNodeReadings, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
+    return _finding(rule, severity, "high", ("cluster", "namenode", f"{sample.cluster}: NameNode"), sample.at_ms, words)
 
 
 _Subject = tuple[SubjectKind, str, str]

@@ -77,7 +77,7 @@ def told(findings) -> list[list[str]]:
         ("1.20.5-C2", [["data.skew", "pressure.skew", "pressure.root", "checkpoint.alignment", "pressure.transit"]]),
         ("1.20.5-I", [["restart.loop"]]),
         ("1.20.5-B", [["pressure.root", "checkpoint.start_delay", "pressure.transit"]]),
-        ("1.20.5-L2", [["pressure.root", "pressure.transit"]]),
+        ("1.20.5-L2", [["pressure.root", "checkpoint.in_flight_share", "pressure.transit"]]),
         ("1.20.5-A", []),
     ],
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.storage_samples import Dependence, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
@@ -92,7 +93,7 @@ def test_an_empty_directory_has_nothing(rule):
 
 
 def test_each_rule_judges_one_kind_of_sample_and_is_asked_for_no_other():
-    kinds = [set(registry.rules_for(kind)) for kind in (JobWindow, StorageRootSample, StorageJobSample, ReplicaSample)]
+    kinds = [set(registry.rules_for(kind)) for kind in (JobWindow, StorageRootSample, StorageJobSample, ReplicaSample, NameNodeReadings)]
     assert set.union(*kinds) == set(registry.all_rules())
     assert sum(map(len, kinds)) == len(registry.all_rules())
     assert {finding.rule for finding in registry.diagnose(KILLED, LIMITS).findings} == {"storage.orphans"}

@@ -17,6 +17,7 @@ from webapp.filesystem_calls.fleet_words import (
     namenode_hint,
     namenode_sentence,
 )
+from webapp.filesystem_calls.namenode_findings import open_findings
 
 SHOWN = 50
 
@@ -40,6 +41,7 @@ def tables(request: HttpRequest) -> HttpResponse:
         "audited": [(one, audit_sentence(one)) for one in found.observed.logs],
         "audit_hint": audit_hint(found),
         "namenodes": [(one, namenode_sentence(one, sum(found.before.values()))) for one in found.namenodes.known],
+        "namenode_findings": open_findings(),
         "namenode_hint": namenode_hint(found),
         "balance": balance_sentence(found),
         "loads": [(name, found.before[name], found.after[name]) for name in found.before],

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from webapp.fleet.models import Cluster
+from webapp.lib.instants import epoch_ms
 from webapp.work.lake import read_newest
 
 log = logging.getLogger(__name__)
@@ -66,21 +68,38 @@ class NameNodes:
 
 def namenodes_in(start: datetime, seconds: int) -> NameNodes:
     """The lake is asked only where a NameNode is declared."""
-    declared = sorted(Cluster.objects.exclude(namenode_jmx_url="").values_list("name", flat=True))
+    declared = declared_on()
     if not declared:
         return NameNodes()
-    end = start + timedelta(seconds=seconds)
     try:
-        found, _since = read_newest(TABLE, {}, start, end, _COLUMNS, MOST_SAMPLES)
+        by_cluster = samples_of(declared, start, start + timedelta(seconds=seconds))
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Samples of NameNodes could not be read from the lake")
         return NameNodes(silent=declared, why=UNREADABLE)
+    known = [_namenode(name, rows) for name, rows in sorted(by_cluster.items())]
+    return NameNodes(known, [name for name in declared if name not in by_cluster])
+
+
+def declared_on() -> list[str]:
+    """Names of clusters."""
+    return sorted(Cluster.objects.exclude(namenode_jmx_url="").values_list("name", flat=True))
+
+
+def samples_of(clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, list[Row]]:
+    """Oldest first; of clusters with any. Raises what the lake's storage raises."""
+    found, _since = read_newest(TABLE, {}, start, end, _COLUMNS, MOST_SAMPLES)
     by_cluster: dict[str, dict[datetime, Row]] = {}
     for row in found.to_pylist():
-        if start <= row["ts"] < end:  # the lake prunes by files
+        if start <= row["ts"] < end and row["cluster"] in clusters:  # the lake prunes by files
             by_cluster.setdefault(row["cluster"], {})[row["ts"]] = row
-    known = [_namenode(name, [of[ts] for ts in sorted(of)]) for name, of in sorted(by_cluster.items()) if name in declared]
-    return NameNodes(known, [name for name in declared if name not in by_cluster])
+    return {name: [of[ts] for ts in sorted(of)] for name, of in by_cluster.items()}
+
+
+def readings_of(cluster: str, rows: Sequence[Row]) -> NameNodeReadings:
+    """For rules; ``rows`` oldest first."""
+    newest = _namenode(cluster, rows)
+    waits = tuple(row["rpc_queue_ms"] for row in rows if row["rpc_queue_ms"] is not None)
+    return NameNodeReadings(cluster, epoch_ms(newest.at), waits, newest.processing_ms, newest.call_queue_length, newest.per_s, newest.kinds)
 
 
 def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:

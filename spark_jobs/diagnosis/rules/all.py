@@ -22,6 +22,7 @@ import spark_jobs.diagnosis.rules.collect_blind
 import spark_jobs.diagnosis.rules.data_skew
 import spark_jobs.diagnosis.rules.join_slow_input
 import spark_jobs.diagnosis.rules.memory_step_after_restart
+import spark_jobs.diagnosis.rules.namenode_queue_time
 import spark_jobs.diagnosis.rules.placement_network_buffers
 import spark_jobs.diagnosis.rules.placement_uneven
 import spark_jobs.diagnosis.rules.pressure_outbound

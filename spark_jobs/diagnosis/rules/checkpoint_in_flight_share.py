@@ -1,7 +1,7 @@
 """Unaligned checkpoints write mostly data in flight between tasks: it is read and processed again by a restore, and rewritten each time.
 
-Flink reports the persisted in-flight data of a checkpoint since 1.14 (``persisted_data`` of ``/jobs/:jobid/checkpoints``); it is part of the
-bytes that the checkpoint wrote.
+Flink reports the persisted in-flight data of a checkpoint since 1.14 (``persisted_data`` of ``/jobs/:jobid/checkpoints``); it is part of
+the bytes that the checkpoint wrote.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,9 +29,9 @@ FEWEST = 3
     "Most of what unaligned checkpoints write is data in flight between tasks, not state.",
     hold_s=HOLD_S,
     thresholds=(
-        Threshold(SHARE, 0.5, "ratio", 0.01, 1, "From half on, a checkpoint saves what waits between tasks rather than what the job knows."),
+        Threshold(SHARE, 0.5, "ratio", 0.01, 1, "From half on, a checkpoint saves rather what waits between tasks than state."),
         Threshold(LEAST, 512 << 10, "bytes", 0, 1 << 50, "Sixteen buffers of 32 KiB: less is written and read in no time."),
-        Threshold(SEVERE, 1 << 30, "bytes", 1, 1 << 60, "A GiB in flight is minutes of input that a restore has to read and process again."),
+        Threshold(SEVERE, 1 << 30, "bytes", 1, 1 << 60, "A GiB in flight is minutes of input that a restore has to process again."),
         Threshold(LOOK_BACK, 600, "s", 60, 86_400, "Ten minutes hold several checkpoints at the usual intervals."),
     ),
 )
@@ -57,8 +57,8 @@ def _finding(window: JobWindow, limits: Limits, known: Sequence[CheckpointSample
         severity,
         "high",
         title=f"{share_text(share)} of what checkpoints write is data in flight, {bytes_text(persisted)} each",
-        cause="Barriers pass the records that wait before slow tasks, and each checkpoint persists these records. A restore reads them back "
-        "into the buffers before anything new is read, and the storage takes them again with every checkpoint.",
+        cause="Barriers pass the records that wait before slow tasks, and each checkpoint persists these records. A restore reads them "
+        "back into the buffers before anything new is read, and the storage takes them again with every checkpoint.",
         next_step=_next_step(window),
         seen_at_ms=newest.ended_ms,
         evidence=(

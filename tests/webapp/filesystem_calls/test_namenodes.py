@@ -17,11 +17,16 @@ from tests.ingest.test_shard_collector import rows, serving
 from tests.namenode_beans import answer
 from tests.webapp.builders import T0
 from webapp.filesystem_calls.fleet_calls import fleet_calls
+from webapp.filesystem_calls.namenode_findings import KEY, is_wanted
 from webapp.filesystem_calls.namenodes import namenodes_in
+from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster
+from webapp.work.models import DueWork
+from webapp.work.perform import perform
 
 pytestmark = pytest.mark.django_db
 FIRST = {"create": 1_000, "addBlock": 900, "complete": 1_000, "getListing": 5}
+RULE = "namenode.queue_time"
 LATER = {"create": 1_600, "addBlock": 1_500, "complete": 1_600, "getListing": 5}
 START = T0 - timedelta(minutes=5)
 
@@ -109,3 +114,40 @@ def test_where_none_is_declared_or_none_answered_it_is_unknown(viewer):
     assert "No NameNode is declared: how loaded it is, is unknown." in page
     Cluster.objects.create(name="nn", namenode_jmx_url="http://nn1:9870")
     assert fleet_calls(datetime(2026, 3, 1, tzinfo=UTC)).namenodes.silent == ["nn"]
+
+
+def test_a_namenode_that_lets_calls_wait_is_a_finding_until_readings_are_well(lake, viewer, monkeypatch):
+    now = T0
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+    Cluster.objects.create(name="nn", namenode_jmx_url="http://nn1:9870")
+    DueWork.objects.ensure({KEY: 60}, now)
+
+    def looked(queue_ms, *, readings=3):
+        nonlocal now
+        for _ in range(readings):
+            asked(lake, FIRST, now, queue_ms=queue_ms)
+            now += timedelta(seconds=60)
+        perform(KEY, even_if_not_due=True)
+        return [(one.severity, one.cluster, one.subject_kind) for one in Finding.objects.open().filter(rule=RULE)]
+
+    assert looked(0.4) == []
+    assert looked(250.0, readings=4) == [("warning", "nn", "cluster")]
+    page = viewer.get(reverse("fleet-filesystem-calls-tables")).content.decode()
+    assert reverse("finding", args=[Finding.objects.get(rule=RULE).pk]) in page
+    now += timedelta(minutes=20)
+    assert looked(0.0, readings=0) == [("warning", "nn", "cluster")]  # silent: nobody knows that it is over
+    assert looked(0.4) == []
+
+
+def test_a_finding_of_one_that_is_declared_no_more_is_closed(lake, monkeypatch):
+    monkeypatch.setattr("django.utils.timezone.now", lambda: T0)
+    Cluster.objects.create(name="nn", namenode_jmx_url="http://nn1:9870")
+    for seconds in (180, 120, 60):
+        asked(lake, FIRST, T0 - timedelta(seconds=seconds), queue_ms=2_000.0)
+    DueWork.objects.ensure({KEY: 60}, T0)
+    perform(KEY)
+    assert Finding.objects.open().get(rule=RULE).severity == "critical"
+    Cluster.objects.update(namenode_jmx_url="")
+    perform(KEY, even_if_not_due=True)
+    assert not Finding.objects.open().filter(rule=RULE)
+    assert not is_wanted()

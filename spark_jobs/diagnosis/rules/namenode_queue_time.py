@@ -1,0 +1,71 @@
+"""Calls wait in the queue of a NameNode before it takes them: all who write to that HDFS wait, each checkpoint many times over.
+
+By ``RpcQueueTimeAvgTime`` of the bean ``RpcActivityForPort*`` (Hadoop's metrics reference), a mean of the NameNode's own last interval.
+"""
+
+from collections.abc import Iterator
+from statistics import median
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.subjects import namenode_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import list_text, ms_text
+
+RULE = "namenode.queue_time"
+WAIT, LONG_WAIT = f"{RULE}.wait_ms", f"{RULE}.long_wait_ms"
+FEWEST = 3
+"""Readings: a NameNode that pauses once (a full collection, a log roll) is no NameNode that is overloaded."""
+
+
+@rule(
+    RULE,
+    "NameNode overloaded",
+    "Calls wait long in the queue of a NameNode: half of the readings of ten minutes and more.",
+    hold_s=900,
+    judges=NameNodeReadings,
+    thresholds=(
+        Threshold(
+            WAIT, 100, "ms", 1, 600_000,
+            "A NameNode that keeps up takes a call within a millisecond or two; a file costs a writer four calls and more, one by one.",
+        ),
+        Threshold(
+            LONG_WAIT, 1_000, "ms", 1, 600_000,
+            "At a second, a checkpoint waits for seconds with each of its files, and clients begin to try again.",
+        ),
+    ),
+)  # fmt: skip
+def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
+    if len(sample.queue_ms) < FEWEST:
+        raise NotJudged("how long calls wait in its queue: its JMX gave fewer than three readings in ten minutes")
+    wait_ms = median(sample.queue_ms)
+    if wait_ms < limits[WAIT]:
+        return
+    long = wait_ms >= limits[LONG_WAIT]
+    kinds = list_text(f"{name} {per_s:,.0f}/s" for name, per_s in sorted(sample.kinds.items(), key=lambda one: (-one[1], one[0])))
+    yield namenode_finding(
+        sample,
+        RULE,
+        "critical" if long else "warning",
+        title=f"Calls wait {ms_text(wait_ms)} in the queue of the NameNode of {sample.cluster}",
+        cause="It gets more calls than it can work on, or something holds its lock. Checkpoints of every job that writes to it wait with "
+        f"each call, as do all other users of this HDFS.{f' Most calls: {kinds}.' if kinds else ''}",
+        next_step="Read on the page File system calls who calls it most in the worst second and which jobs take checkpoints together. "
+        "Fewer files make fewer calls (state.storage.fs.memory-threshold, execution.checkpointing.file-merging.enabled since 1.20); longer "
+        "intervals and checkpoints at different seconds take the bursts; jobs that move to another NameNode take their load with them.",
+        evidence=tuple(_evidence(sample, wait_ms, limits)),
+        data={"queue_ms": wait_ms, "calls_per_s": sample.calls_per_s, "kinds": dict(sample.kinds)},
+    )
+
+
+def _evidence(sample: NameNodeReadings, wait_ms: float, limits: Limits) -> Iterator[Evidence]:
+    at_ms = sample.at_ms
+    yield limits.compared("wait in the queue", wait_ms, "ms", ">=", WAIT, at_ms, f"median of {len(sample.queue_ms)} readings")
+    yield Evidence("longest wait of a reading", max(sample.queue_ms), "ms", at_ms=at_ms)
+    if sample.processing_ms is not None:
+        yield Evidence("time a call is worked on", sample.processing_ms, "ms", at_ms=at_ms)
+    if sample.call_queue_length is not None:
+        yield Evidence("calls in the queue", sample.call_queue_length, "count", at_ms=at_ms)
+    if sample.calls_per_s is not None:
+        yield Evidence("calls of all clients", sample.calls_per_s, "calls/s", at_ms=at_ms)
