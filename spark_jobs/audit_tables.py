@@ -25,6 +25,8 @@ _AMPLIFICATION = (
 )
 """Amplification is ``segmented_file_bytes / live_segment_bytes``."""
 
+_RAW = Column("raw_bytes", "int", "each file as often as the listing says that it is stored; null where it does not say so of each")
+
 STORAGE_ROOT = ServingTable(
     "storage_root",
     "one root in one audit",
@@ -40,6 +42,7 @@ STORAGE_ROOT = ServingTable(
         Column("unlisted", "int", "directories that could not be listed", required=True),
         Column("doubts", "int", "of the whole audit: each of them blocks this root", required=True),
         *_AMPLIFICATION,
+        _RAW,
         Column(
             "size_histogram", "json", "[{le_bytes, files, bytes}], le_bytes a power of two, ascending, empty steps left out", required=True
         ),
@@ -56,6 +59,7 @@ STORAGE_VERDICT = ServingTable(
         *_key("audit_id", "root", "verdict", "reason", "kind"),
         Column("files", "int", "kind is empty where the verdict has none", required=True),
         Column("bytes", "int", required=True),
+        _RAW,
     ),
 )
 
@@ -71,6 +75,7 @@ STORAGE_JOB = ServingTable(
         Column("bytes", "int", required=True),
         *_counts(*VERDICTS, "missing"),
         *_AMPLIFICATION,
+        _RAW,
         Column("small_files", "int", "of at most 1 MiB, _metadata left out", required=True),
         *_counts("foreign"),
         Column("checkpoints", "int", "retained and read", required=True),
@@ -165,6 +170,21 @@ STORAGE_MISSING = ServingTable(
     ),
 )
 
+STORAGE_MERGED_FILE = ServingTable(
+    "storage_merged_file",
+    "one merged file of which retained checkpoints need a part only; at most 100 a root, those with most that is not needed",
+    ("audit_id", "path"),
+    (
+        *_key("audit_id", "path"),
+        Column("root", "text", required=True),
+        Column("job_id", "text", "whose directory it lies in; empty where unknown", required=True),
+        Column("bytes", "int", "on disk", required=True),
+        Column("live_segment_bytes", "int", "of the distinct segments in it that retained checkpoints refer to", required=True),
+        Column("unused_bytes", "int", "the rest: what compacting it would free", required=True),
+        Column("checkpoints", "int", "retained ones that refer to it", required=True),
+    ),
+)
+
 STORAGE_DOUBT = ServingTable(
     "storage_doubt",
     "one thing that could not be read or known and blocks the clean-up of every root of the audit",
@@ -186,6 +206,7 @@ AUDIT_TABLES: dict[str, ServingTable] = {
         STORAGE_OPERATOR_STATE,
         STORAGE_CHAIN,
         STORAGE_MISSING,
+        STORAGE_MERGED_FILE,
         STORAGE_DOUBT,
     )
 }
@@ -203,6 +224,7 @@ _FILE = (
     Column("cluster", "text", "null where unknown"),
     Column("job_id", "text", "whose directory it lies in; null where none is"),
     Column("checkpoint_id", "int", "of chk-N"),
+    Column("replication", "int", "copies of each block, of HDFS; null where the listing does not say"),
     Column("unreferenced_since", "instant", "as_of of the first audit since which nothing refers to it; null while something does"),
     Column("last_referred_at", "instant", "as_of of the last audit in which something did"),
     Column("last_referrer", "text", "a _metadata that referred to it then"),

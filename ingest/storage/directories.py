@@ -23,13 +23,14 @@ class Kind(Enum):
 
 
 class Entry(NamedTuple):
-    """``name`` is a single name as the file system spells it."""
+    """``name`` is a single name as the file system spells it. ``replication``: copies of each block, None where it does not say."""
 
     name: str
     kind: Kind
     bytes: int = 0
     modified: datetime | None = None
     target: str | None = None
+    replication: int | None = None
 
 
 class Directories(Protocol):
@@ -124,7 +125,9 @@ class Listable:
             elif str(info["name"]).rstrip("/") == path.rstrip("/"):
                 raise NotADirectoryError("it is a file")
             elif info.get("type") == "file":
-                yield Entry(name, Kind.FILE, int(info.get("size") or 0), cut(modified_at(info)))
+                copies = info.get("replication")  # of WebHDFS
+                known = copies if isinstance(copies, int) and copies > 0 else None
+                yield Entry(name, Kind.FILE, int(info.get("size") or 0), cut(modified_at(info)), replication=known)
 
     def identity(self, below: str) -> Hashable:
         return self._place + below

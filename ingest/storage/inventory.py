@@ -1,7 +1,8 @@
 """An existing inventory (CSV, TSV or Parquet, packed or not) instead of a listing, in the same form.
 
 Understood by their header: ``hdfs oiv -p Delimited``, inventories and listings of object stores, and anything with a
-column for path, size and modification time. Without a header the columns are path, bytes, modified, or those given.
+column for path, size and modification time. ``hdfs dfs -ls -R`` is known by its lines (:mod:`ingest.storage.dfs_lines`). Without a header
+the columns are path, bytes, modified, or those given.
 """
 
 import uuid
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 
 from ingest.errors import Refused
 from ingest.records import Skip
+from ingest.storage import dfs_lines
 from ingest.storage.roots import Root, local_path
 from ingest.storage.snapshots import SCHEMA, Listed, Part, Snapshot
 from ingest.uris import PLAIN, Spellings, canonical, canonical_column
@@ -31,6 +33,7 @@ _MEANINGS = {
     "modified": ("modified", "mtime", "lastmodified", "lastmodifieddate", "modificationtime", "modtime", "updated"),
     "bucket": ("bucket",),
     "permission": ("permission", "permissions"),
+    "replication": ("replication", "replicas", "replicationfactor"),
 }
 """Names in lower case and without anything but letters."""
 
@@ -109,6 +112,7 @@ class _Rows:
                 pc.binary_join_element_wise(pa.scalar(self.root.reading.rstrip("/")), names, ""),
                 sizes.filter(mine),
                 self._modified(table).filter(mine),
+                self._replication(table).filter(mine),
             ],
             schema=SCHEMA,
         )
@@ -145,6 +149,12 @@ class _Rows:
         if self.columns.index("modified") is None:
             return pa.nulls(len(table), SCHEMA.field("modified").type)
         return instants(self._column(table, "modified"))
+
+    def _replication(self, table: pa.RecordBatch) -> pa.Array:
+        if self.columns.index("replication") is None:
+            return pa.nulls(len(table), pa.int64())
+        copies = _whole_numbers(self._column(table, "replication"))
+        return pc.if_else(pc.fill_null(pc.greater(copies, 0), False), copies, None)
 
     def _report(self, paths: pa.Array) -> None:
         self.bad += len(paths)
@@ -187,6 +197,8 @@ def _read(file: str, columns: Sequence[str] | None) -> tuple[_Columns, Iterator[
         return _Columns(tuple(columns or parquet.schema_arrow.names), True), parquet.iter_batches()
     with fsspec.open(local_path(file), "rt", compression="infer", encoding="utf-8", newline="") as stream:
         first = stream.readline()
+    if columns is None and dfs_lines.is_line(first):
+        return _Columns(dfs_lines.COLUMNS, False), dfs_lines.batches(file)
     separator = "\t" if "\t" in first else ","
     fields = [field.strip().strip('"') for field in first.rstrip("\r\n").split(separator)]
     header = _Columns(tuple(fields), True)

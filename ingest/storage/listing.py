@@ -255,6 +255,7 @@ class _Sink:
                 pa.array([self.reading + name for name in names]),
                 pa.array([entry.bytes for _, entry in rows], pa.int64()),
                 pa.array([entry.modified for _, entry in rows], SCHEMA.field("modified").type),
+                pa.array([entry.replication for _, entry in rows], pa.int64()),
             ],
             schema=SCHEMA,
         )

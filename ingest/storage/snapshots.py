@@ -28,9 +28,11 @@ SCHEMA = pa.schema(
         pa.field("listed_path", pa.string(), nullable=False),
         pa.field("bytes", pa.int64(), nullable=False),
         pa.field("modified", pa.timestamp("ms", tz="UTC")),
+        pa.field("replication", pa.int64()),
     ]
 )
-"""``path`` is canonical, ``listed_path`` opens the file, ``modified`` is null where the storage does not report it."""
+"""``path`` is canonical, ``listed_path`` opens the file; ``modified`` and ``replication`` (copies of each block, of HDFS) are null where
+the storage does not report them."""
 
 LISTED, BEGUN = "_listed.json", "_begun.json"
 _PROGRESS = b"weir.listing"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.storage import aliases, history, lineage, operator_states, owners, references, totals, verdicts
+from spark_jobs.storage import aliases, history, lineage, merged_files, operator_states, owners, references, totals, verdicts
 from spark_jobs.storage import checkpoints as of_checkpoints
 from spark_jobs.storage import doubts as doubting
 from spark_jobs.storage.file_facts import Known, facts_of_files, judged_directories
@@ -64,6 +64,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     unread = history.unread(inputs.referred, snapshots)
     pending = keep("pending", history.pending(unread, metadata, roots))
     needed, all_needed = _task_owned(metadata, restores, chains, jobs, listed_jobs)
+    live_segments = references.live_segments(segments)
     known = Known(
         roots=roots,
         held=held,
@@ -75,7 +76,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
         spellings=spellings.select("audit_id", "path").unionByName(twins.select("audit_id", "path")),
         vanished_files=history.vanished_files(unread, pending, jobs),
         vanished=inputs.vanished,
-        live_segments=references.live_segments(segments),
+        live_segments=live_segments,
     )
     directories = keep("directories", judged_directories(known))
     facts = facts_of_files(resolved, checkpoints, known)
@@ -96,6 +97,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
             "storage_operator_state": operator_states.of_checkpoints(inputs.operators, checkpoint_rows),
             "storage_chain": _chain_rows(chains, restores, listed_jobs),
             "storage_missing": _missing_rows(missing, of_checkpoints.superseded(checkpoints, restores)),
+            "storage_merged_file": merged_files.worth_compacting(resolved, live_segments),
             "storage_doubt": doubts,
         },
     )

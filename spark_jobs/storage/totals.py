@@ -31,6 +31,8 @@ def cube(files: DataFrame) -> DataFrame:
         F.count_if(segmented).alias("segmented_files"),
         F.coalesce(F.sum(F.when(segmented, F.col("size"))), F.lit(0)).alias("segmented_file_bytes"),
         F.coalesce(F.sum("live_segment_bytes"), F.lit(0)).alias("live_segment_bytes"),
+        F.count_if(F.col("replication").isNotNull()).alias("replicated_files"),
+        F.coalesce(F.sum(F.col("size") * F.col("replication")), F.lit(0)).alias("raw_bytes"),
     )
 
 
@@ -42,12 +44,12 @@ def _step(size: Column) -> Column:
 def of_verdicts(cube: DataFrame) -> DataFrame:
     """``storage_verdict``."""
     kind = F.coalesce("kind", F.lit("")).alias("kind")
-    return cube.groupBy(*_ROOT, "verdict", "reason", kind).agg(F.sum("files").alias("files"), F.sum("bytes").alias("bytes"))
+    return cube.groupBy(*_ROOT, "verdict", "reason", kind).agg(F.sum("files").alias("files"), F.sum("bytes").alias("bytes"), _raw())
 
 
 def of_roots(cube: DataFrame, checkpoints: DataFrame, missing: DataFrame, doubts: DataFrame, roots: DataFrame) -> DataFrame:
     """``storage_root``; a root without any file has a row, too."""
-    sums = cube.groupBy(*_ROOT).agg(*_sums(), F.sum("metadata_files").alias("metadata_files"))
+    sums = cube.groupBy(*_ROOT).agg(*_sums(), _raw(), F.sum("metadata_files").alias("metadata_files"))
     histogram = cube.groupBy(*_ROOT, "le_step").agg(F.sum("files").alias("files"), F.sum("bytes").alias("bytes"))
     step = F.struct(F.pow(F.lit(2), F.col("le_step")).cast("bigint").alias("le_bytes"), "files", "bytes")
     histograms = histogram.groupBy(*_ROOT).agg(F.to_json(F.sort_array(F.collect_list(step))).alias("size_histogram"))
@@ -61,7 +63,8 @@ def of_roots(cube: DataFrame, checkpoints: DataFrame, missing: DataFrame, doubts
     for part in (sums, histograms, read, lost, named_twice):
         joined = joined.join(part, _ROOT, "left")
     whole = joined.join(doubted, "audit_id", "left")
-    counts = [name for name in (*sums.columns, "checkpoints", "missing_files", "missing_bytes", "doubts") if name not in _ROOT]
+    unknown = (*_ROOT, "raw_bytes")
+    counts = [name for name in (*sums.columns, "checkpoints", "missing_files", "missing_bytes", "doubts") if name not in unknown]
     filled = whole.fillna(0, counts).fillna({"size_histogram": "[]"})
     reasons = F.filter(
         F.array(
@@ -77,7 +80,7 @@ def of_jobs(cube: DataFrame, checkpoints: DataFrame, resolved: DataFrame, owners
     """``storage_job``: directories of jobs, and jobs of which only checkpoints elsewhere are known."""
     key = [*_ROOT, "job_id"]
     small = F.sum(F.when(F.col("is_small"), F.col("files")).otherwise(0)).alias("small_files")
-    sums = cube.where(F.col("job_id").isNotNull()).groupBy(*key).agg(*_sums(), small)
+    sums = cube.where(F.col("job_id").isNotNull()).groupBy(*key).agg(*_sums(), _raw(), small)
     own = checkpoints.where(F.col("job_id").isNotNull() & ~F.col("is_savepoint"))
     of_checkpoints = own.groupBy(*key).agg(
         F.count("*").alias("checkpoints"), F.max("checkpoint_id").alias("newest_checkpoint_id"),
@@ -100,6 +103,10 @@ def of_jobs(cube: DataFrame, checkpoints: DataFrame, resolved: DataFrame, owners
     return joined.fillna(0, counts).withColumns(
         {"cluster": F.coalesce(F.when(single, F.col("cluster")), F.lit("")), "terminal": F.when(single, F.col("terminal"))}
     )
+
+
+def _raw() -> Column:
+    return F.when(F.sum("replicated_files") == F.sum("files"), F.sum("raw_bytes")).alias("raw_bytes")
 
 
 def _sums() -> list[Column]:

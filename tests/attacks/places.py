@@ -82,6 +82,7 @@ QUERY: dict[str, dict[str, str]] = {
     "storage-root": {"uri": "root"},
     "storage-simulator": {"uri": "root"},
     "storage-retention": {"uri": "root"},
+    "api-storage-merging": {"root": "root"},
     "api-storage-retention": {"root": "root"},
     "storage-chart-history": {"uri": "root"},
     "storage-chart-sizes": {"uri": "root"},

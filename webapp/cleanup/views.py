@@ -34,6 +34,7 @@ from webapp.lib.keysets import page
 from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
 from webapp.storage.models import StorageAudit
+from webapp.storage.replication_factor import factors_by_uri
 
 PLANS_A_PAGE = 25
 
@@ -175,6 +176,7 @@ def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
         return {"damaged": str(error)}
     return {
         "manifest": reader.manifest,
+        "replicated": factors_by_uri(root.uri for root in reader.manifest.roots),
         "searched": [(audit, datetime.fromisoformat(audit.as_of) if audit.as_of else None) for audit in reader.manifest.audits],
         "files": files,
         "file_rows": [(row, _short(row["path"], reader.manifest), _why(row)) for row in files.rows],

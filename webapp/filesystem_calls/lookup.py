@@ -18,6 +18,7 @@ from webapp.placement.job_plan import plan_of
 from webapp.placement.samples import read_samples
 from webapp.storage.file_settings import file_settings
 from webapp.storage.newest_metadata import MOST_HANDLES, newest_metadata
+from webapp.storage.replication_factor import NONE, ReplicationFactor, factor_of_path
 
 log = logging.getLogger(__name__)
 
@@ -25,16 +26,17 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Looked:
     """None where the files are not known; ``why`` says then what is missing, and what to do. ``observed``: None where no audit log of a
-    NameNode has the job's calls.
+    NameNode has the job's calls. ``replicated``: how often the root of its checkpoints stores each byte.
     """
 
     calls: JobCalls | None = None
     what_ifs: WhatIfs | None = None
     why: str = ""
     observed: JobAudit | None = None
+    replicated: ReplicationFactor = NONE
 
 
-_MADE_OF = (Looked, JobAudit, KindSeen, JobCalls, Calls, Pace, WhatIfs, WhatIf, Inlined, Floor)
+_MADE_OF = (Looked, ReplicationFactor, JobAudit, KindSeen, JobCalls, Calls, Pace, WhatIfs, WhatIf, Inlined, Floor)
 
 
 def look_up_calls(job: JobCurrent, now: datetime) -> Looked:
@@ -62,7 +64,8 @@ def _look_up(job: JobCurrent, now: datetime) -> Looked:
     calls = job_calls(read, read.files, pace_of(job.cluster, job.job_id), job.flink_version)
     settings = file_settings(job.flink_version, job.configuration)
     min_pause_ms = (job.checkpoint_config or {}).get("min_pause_ms")
-    return Looked(calls, what_ifs(calls, read.files, settings, _taskmanagers(job), min_pause_ms), observed=job_audit(job, calls.most))
+    others = what_ifs(calls, read.files, settings, _taskmanagers(job), min_pause_ms)
+    return Looked(calls, others, observed=job_audit(job, calls.most), replicated=factor_of_path(calls.metadata_path))
 
 
 def _taskmanagers(job: JobCurrent) -> int | None:

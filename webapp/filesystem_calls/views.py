@@ -8,7 +8,16 @@ from django.views.decorators.http import require_GET
 
 from webapp.charts.filesystem_calls import calls_by_kind, files_and_heap
 from webapp.filesystem_calls.lookup import look_up_calls
-from webapp.filesystem_calls.words import by_label, floor_sentence, knee_sentence, observed_sentence, rows, sentence, what_if_rows
+from webapp.filesystem_calls.words import (
+    by_label,
+    bytes_sentence,
+    floor_sentence,
+    knee_sentence,
+    observed_sentence,
+    rows,
+    sentence,
+    what_if_rows,
+)
 from webapp.fleet.job_lookup import look_up
 
 
@@ -28,7 +37,7 @@ def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "job": view.job,
         "calls": calls,
         "why": found.why,
-        "sentence": sentence(calls) if calls else "",
+        "sentence": f"{sentence(calls)} {bytes_sentence(calls, found.replicated)}" if calls else "",
         "rows": rows(calls) if calls else (),
     }
     if found.observed:

@@ -5,6 +5,7 @@ from webapp.filesystem_calls.job_audit import JobAudit
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.what_ifs import HALF, KNEE, LARGEST, MERGED, NOW, PAUSE, TWICE, UNMERGED, WhatIfs
 from webapp.lib.quantities import bytes_text, duration_text
+from webapp.storage.replication_factor import ReplicationFactor
 
 LABELS = {
     "create": "create",
@@ -52,6 +53,14 @@ def sentence(found: JobCalls) -> str:
     per_s = f"; at one every {duration_text(found.pace.every_ms)} that is {_rate(found.per_s)}" if found.per_s is not None else ""
     burst = f", and {_rate(found.burst_per_s)} while it is written" if found.burst_per_s is not None else ""
     return f"{calls}files beside its _metadata{per_s}{burst}."
+
+
+def bytes_sentence(found: JobCalls, replicated: ReplicationFactor) -> str:
+    """What one checkpoint writes, and how much of the file system that takes."""
+    total = found.file_bytes + found.metadata_bytes
+    written = f"It wrote up to {bytes_text(found.file_bytes)} in these files and {bytes_text(found.metadata_bytes)} in its _metadata"
+    raw = replicated.raw(total)
+    return f"{written}, {bytes_text(raw)} raw: stored {replicated.factor:g} times, {replicated.why}." if raw is not None else f"{written}."
 
 
 def rows(found: JobCalls) -> list[tuple[str, str, str]]:

@@ -1,7 +1,7 @@
 """Clusters, or clusters of one label, as sums over their days, over one window."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -21,13 +21,14 @@ NO_LABEL = "–"
 
 @dataclass(frozen=True)
 class Group:
-    """``jobs`` of which a size is known on the newest day. ``days``: what the chart draws."""
+    """``jobs`` of which a size is known on the newest day. ``days``: what the chart draws. ``members``: names of its clusters."""
 
     name: str
     clusters: int
     jobs: int
     figures: Figures
     days: Days
+    members: tuple[str, ...] = ()
 
 
 def groupings() -> tuple[str, ...]:
@@ -43,9 +44,9 @@ def groups_by(by: str, window: int, now: datetime) -> list[Group]:
         return kept
     clusters = days_of_clusters(now)
     labels: Mapping[str, Mapping[str, str]] = dict(Cluster.objects.values_list("name", "labels")) if by != CLUSTER else {}
-    members: dict[str, list[tuple[Days, dict[int, float]]]] = defaultdict(list)
+    members: dict[str, dict[str, tuple[Days, dict[int, float]]]] = defaultdict(dict)
     for name, found in clusters.items():
-        members[name if by == CLUSTER else str(labels.get(name, {}).get(by) or NO_LABEL)].append(found)
+        members[name if by == CLUSTER else str(labels.get(name, {}).get(by) or NO_LABEL)][name] = found
     newest = now.astimezone(UTC).toordinal()
     groups = [_group(name, found, window, newest) for name, found in members.items()]
     groups.sort(key=lambda group: (-(group.figures.state_bytes or 0), group.name))
@@ -69,8 +70,8 @@ def days_of_clusters(now: datetime, names: Iterable[str] | None = None) -> dict[
     return dict(found)
 
 
-def _group(name: str, members: Sequence[tuple[Days, dict[int, float]]], window: int, newest: int) -> Group:
-    kinds = {kind: total([getattr(days, kind) for days, _ in members]) for kind in KINDS}
+def _group(name: str, members: Mapping[str, tuple[Days, dict[int, float]]], window: int, newest: int) -> Group:
+    kinds = {kind: total([getattr(days, kind) for days, _ in members.values()]) for kind in KINDS}
     days = Days(**kinds)
-    jobs = last_known(total([counts for _, counts in members]), window, newest)
-    return Group(name, len(members), int(jobs or 0), figures(days, window, newest), days)
+    jobs = last_known(total([counts for _, counts in members.values()]), window, newest)
+    return Group(name, len(members), int(jobs or 0), figures(days, window, newest), days, tuple(sorted(members)))

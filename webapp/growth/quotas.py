@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from webapp.fleet.models import Cluster
@@ -13,6 +13,7 @@ from webapp.growth.trends import Slope, Until, last_known, slope
 from webapp.lib.refusals import InputRefused
 from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import loaded_figures
+from webapp.storage.replication_factor import NONE, ReplicationFactor, factors_by_uri, factors_of_clusters
 
 MOST_QUOTAS = 200
 _UNITS = {
@@ -26,12 +27,14 @@ LARGEST_BYTES = 1 << 60
 @dataclass(frozen=True)
 class QuotaUse:
     """``used_bytes``: all files below the root, or in the directories of the cluster's jobs, as the newest audits had them; None where
-    none has looked. ``slope`` is None where too few days are known."""
+    none has looked. ``slope`` is None where too few days are known. ``replicated``: how often HDFS stores each byte; the quota counts it
+    once."""
 
     quota: StorageQuota
     used_bytes: float | None
     slope: Slope | None
     until: Until
+    replicated: ReplicationFactor = NONE
 
     @property
     def share(self) -> float | None:
@@ -71,14 +74,18 @@ def set_quota(kind: str, subject: str, size: str, by: str, now: datetime) -> Sto
 
 
 def uses(window: int, now: datetime) -> list[QuotaUse]:
-    """Of all quotas, those reached soonest first, unknown last. Three queries."""
+    """Of all quotas, those reached soonest first, unknown last. Seven queries at most."""
     quotas = list(StorageQuota.objects.order_by("kind", "subject")[:MOST_QUOTAS])
     roots = _days_of_roots([one.subject for one in quotas if one.kind == StorageQuota.Kind.ROOT], window, now)
     clusters = days_of_clusters(now, [one.subject for one in quotas if one.kind == StorageQuota.Kind.CLUSTER])
+    by_root = factors_by_uri(one.subject for one in quotas if one.kind == StorageQuota.Kind.ROOT)
+    by_cluster = factors_of_clusters() if any(one.kind == StorageQuota.Kind.CLUSTER for one in quotas) else {}
     found = []
     for quota in quotas:
+        factors = by_root if quota.kind == StorageQuota.Kind.ROOT else by_cluster
         days = roots.get(quota.subject, {}) if quota.kind == StorageQuota.Kind.ROOT else _stored(clusters, quota.subject)
-        found.append(_use(quota, days, window, now.astimezone(UTC).toordinal()))
+        use = _use(quota, days, window, now.astimezone(UTC).toordinal())
+        found.append(replace(use, replicated=factors.get(quota.subject, NONE)))
     return sorted(found, key=_soonest)
 
 

@@ -29,6 +29,7 @@ from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
 from webapp.storage.models import StorageRoot
+from webapp.storage.replication_factor import NONE, common, factors_of_clusters
 
 PAGE_SIZE = 50
 GROUPS_SHOWN = 100
@@ -58,18 +59,20 @@ def growth(request: HttpRequest) -> HttpResponse:
     if by == JOB:
         context |= _jobs(request, filters)
     else:
-        found = groups_by(by, window, now)
-        context |= {"groups": found[:GROUPS_SHOWN], "groups_count": len(found)}
+        found, factors = groups_by(by, window, now), factors_of_clusters()
+        shown = [(group, common(factors.get(name, NONE) for name in group.members)) for group in found[:GROUPS_SHOWN]]
+        context |= {"groups": shown, "groups_count": len(found)}
     return render(request, "growth/growth.html", context)
 
 
 def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     shown = page(filters.qs, filters.sorting.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    factors = factors_of_clusters()
     ended = Control("ended", "Ended or not", [("", "Ended or not"), ("no", "not ended"), ("yes", "ended")])
     controls = clusters_control(), ended, Control("q", "Name or job id", id="filter-search"), Control("label", "Label, as team=payments")
     return {
         "page": shown,
-        "rows": [(job, until_text(_until(job))) for job in shown.rows],
+        "rows": [(job, until_text(_until(job)), factors.get(job.cluster, NONE)) for job in shown.rows],
         "sorts": SORTS,
         "sorted_by": filters.sorting.name,
         "filter_form": filter_form(request, filters, *controls),

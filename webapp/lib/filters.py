@@ -67,9 +67,9 @@ def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 @register.filter
-def times_factor(value: int | None, factor: int | None) -> int | None:
+def times_factor(value: float | None, factor: float | None) -> int | None:
     """Bytes as often as they are stored; None where either is unknown."""
-    return None if value is None or factor is None else value * factor
+    return None if value in (None, "") or factor in (None, "") else round(float(value or 0) * float(factor or 0))
 
 
 @register.filter

@@ -168,7 +168,7 @@ class Exception_:
 
 @dataclass(frozen=True)
 class StoragePlace:
-    """The job's directories below one root, by its newest audit."""
+    """The job's directories below one root, by its newest audit. ``raw_bytes``: as often as HDFS stores them; None where unknown."""
 
     root: str
     as_of: datetime | None
@@ -178,6 +178,7 @@ class StoragePlace:
     retained_waste_bytes: int
     orphan_bytes: int
     missing_files: int
+    raw_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from webapp.lib.api.routes import Routes
+from webapp.storage.api.merging import MergingView
 from webapp.storage.api.retention import RetentionView
 from webapp.storage.api.views import (
     AgeRuleViews,
@@ -34,6 +35,7 @@ ROUTES: Routes = (
 
 urlpatterns = [
     path("storage-files/", StorageFilesView.as_view(), name="api-storage-files"),
+    path("storage-merging/", MergingView.as_view(), name="api-storage-merging"),
     path("storage-retention/", RetentionView.as_view(), name="api-storage-retention"),
     path("storage-xray/", XrayView.as_view(), name="api-storage-xray"),
 ]

@@ -1,8 +1,10 @@
 """How many copies a storage keeps of each block: what raw bytes a total comes to. Of HDFS alone; object stores do not say what they keep.
 
-Sizes of files, and so all totals of Weir, count each byte once. NameNodes and quotas count it as often as it is stored.
+Sizes of files, and so all totals of Weir, count each byte once. NameNodes and quotas count it as often as it is stored. Where a listing
+says of each file how often that is (WebHDFS, an image of the NameNode, ``hdfs dfs -ls -R``), it counts before what is declared.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -10,53 +12,112 @@ from django.db.models.fields.json import KT
 
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import StorageRoot
+from webapp.storage.newest_audits import latest
 
 REPLICATED = ("hdfs", "viewfs", "webhdfs")
 OPTION = "flink.hadoop.dfs.replication"
 """Flink hands options with this prefix to its HDFS client without it."""
+LISTED = "as the listing says of each file"
+DECLARE = "Declare it in the settings of the root."
 
 
 @dataclass(frozen=True)
 class ReplicationFactor:
-    """``factor`` None: not known, or no matter of this storage; ``why`` says where it is from, or what to do; "" where it is no matter."""
+    """``factor`` None: not known, or no matter of this storage; a mean where a listing tells files apart. ``why`` says where it is from, or
+    what to do; "" where it is no matter."""
 
-    factor: int | None
+    factor: float | None
     why: str
 
-    def raw(self, size: int | None) -> int | None:
-        return None if size is None or self.factor is None else size * self.factor
+    def raw(self, size: float | None) -> int | None:
+        return None if size is None or self.factor is None else round(size * self.factor)
 
 
 NONE = ReplicationFactor(None, "")
 
 
 def factors_of(roots: Iterable[StorageRoot]) -> dict[str, ReplicationFactor]:
-    """By URI; of roots with their clusters. One query, for HDFS whose factor is not declared."""
+    """By URI; of roots with their clusters. Two queries at most: the second one for HDFS whose factor is neither listed nor declared."""
     known = list(roots)
-    asked = {cluster.name for root in known if root.replication is None and _is_replicated(root.uri) for cluster in root.clusters.all()}
+    listed = _listed({root.uri for root in known if is_replicated(root.uri)})
+    asked = {
+        cluster.name
+        for root in known
+        if root.uri not in listed and root.replication is None and is_replicated(root.uri)
+        for cluster in root.clusters.all()
+    }
     configured: dict[str, set[int]] = {}
     if asked:
         rows = JobCurrent.objects.filter(cluster__in=asked, configuration__has_key=OPTION).order_by()
         for cluster, text in rows.values_list("cluster", KT(f"configuration__{OPTION}")).distinct():
             configured.setdefault(cluster, set()).add(int(text) if str(text).isdecimal() and len(str(text)) < 4 else 0)
-    return {root.uri: _factor(root, configured) for root in known}
+    return {root.uri: listed.get(root.uri) or _factor(root, configured) for root in known}
 
 
 def factor_of(root: StorageRoot | None) -> ReplicationFactor:
     return factors_of([root])[root.uri] if root else NONE
 
 
+def factors_by_uri(uris: Iterable[str]) -> dict[str, ReplicationFactor]:
+    """Of registered roots; nothing is asked where none of them can be HDFS."""
+    replicated = [uri for uri in set(uris) if is_replicated(uri)]
+    return factors_of(StorageRoot.objects.prefetch_related("clusters").filter(uri__in=replicated)) if replicated else {}
+
+
+def factor_of_path(path: str) -> ReplicationFactor:
+    """Of the registered root that holds it, the deepest where several do."""
+    if not is_replicated(path):
+        return NONE
+    roots = [root for root in StorageRoot.objects.prefetch_related("clusters") if path.startswith(f"{root.uri.rstrip('/')}/")]
+    return factor_of(max(roots, key=lambda root: len(root.uri), default=None))
+
+
+def factors_of_clusters() -> dict[str, ReplicationFactor]:
+    """By name, of all that a root is of: sums of a cluster are over all its roots, and known where these agree."""
+    roots = list(StorageRoot.objects.prefetch_related("clusters"))
+    of_root = factors_of(roots)
+    found: dict[str, list[ReplicationFactor]] = defaultdict(list)
+    for root in roots:
+        for cluster in root.clusters.all():
+            found[cluster.name].append(of_root[root.uri])
+    return {name: common(factors) for name, factors in found.items()}
+
+
+def common(factors: Iterable[ReplicationFactor]) -> ReplicationFactor:
+    """Of a sum over several roots."""
+    several = set(factors)
+    if len(several) == 1:
+        return several.pop()
+    known = {one.factor for one in several}
+    if len(known) == 1 and None not in known:
+        return ReplicationFactor(known.pop(), "as its roots have it")
+    return ReplicationFactor(None, "Raw bytes are unknown: replication factors of its roots differ.") if known - {None} else NONE
+
+
+def is_replicated(uri: str) -> bool:
+    return uri.partition(":")[0] in REPLICATED
+
+
+def _listed(uris: set[str]) -> dict[str, ReplicationFactor]:
+    if not uris:
+        return {}
+    rows = latest().filter(root__in=uris, raw_bytes__isnull=False, bytes__gt=0).values_list("root", "bytes", "raw_bytes")
+    return {root: _mean(size, raw) for root, size, raw in rows}
+
+
+def _mean(size: int, raw: int) -> ReplicationFactor:
+    if raw % size == 0:
+        return ReplicationFactor(raw // size, LISTED)
+    return ReplicationFactor(raw / size, f"on average, {LISTED}")
+
+
 def _factor(root: StorageRoot, configured: Mapping[str, set[int]]) -> ReplicationFactor:
     if root.replication is not None:
         return ReplicationFactor(root.replication, "as declared for the root")
-    if not _is_replicated(root.uri):
+    if not is_replicated(root.uri):
         return NONE
     found = set().union(*(configured.get(cluster.name, set()) for cluster in root.clusters.all()))
     if len(found) == 1 and 0 not in found:
         return ReplicationFactor(found.pop(), f"as {OPTION} of its clusters says")
-    several = "its clusters differ" if found else "neither declared nor configured"
-    return ReplicationFactor(None, f"Raw bytes are unknown: the replication factor is {several}. Declare it in the settings of the root.")
-
-
-def _is_replicated(uri: str) -> bool:
-    return uri.partition(":")[0] in REPLICATED
+    several = "its clusters differ" if found else "neither listed, declared nor configured"
+    return ReplicationFactor(None, f"Raw bytes are unknown: the replication factor is {several}. {DECLARE}")

@@ -58,6 +58,25 @@ def test_what_hdfs_writes_of_its_image(tmp_path: Path) -> None:
     )
     (row,) = taken(tmp_path, text, name="fsimage.tsv")
     assert (row["path"], row["bytes"], row["modified"]) == ("hdfs://nn/ckpt/job/shared/a", 42, MODIFIED.replace(second=0, microsecond=0))
+    assert row["replication"] == 3
+
+
+@pytest.mark.parametrize("found", ["", "Found 3 items\n"])
+def test_what_hdfs_prints_of_its_directories(found: str, tmp_path: Path) -> None:
+    text = (
+        f"{found}drwxr-xr-x   - flink supergroup          0 2026-11-21 04:10 /ckpt/job\n"
+        "-rw-r--r--   2 flink supergroup         42 2026-11-21 04:10 /ckpt/job/shared/a file\n"
+        "-rw-r--r--+  3 flink supergroup          7 2026-11-21 04:10 hdfs://nn/ckpt/job/b\n"
+        "-rw-r--r--   3 flink supergroup          7 2026-11-21 04:10 /ckpt2/b\n"
+        "ls: Permission denied: user=x\n"
+    )
+    (tmp_path / "ls.txt").write_text(text, encoding="utf-8")
+    listed = import_inventory(str(tmp_path / "ls.txt"), ROOT, str(tmp_path / "out"), AT)
+    at = MODIFIED.replace(second=0, microsecond=0)
+    assert [(row["path"], row["bytes"], row["replication"], row["modified"]) for row in rows(listed)] == [
+        ("hdfs://nn/ckpt/job/b", 7, 3, at), ("hdfs://nn/ckpt/job/shared/a file", 42, 2, at),
+    ]  # fmt: skip
+    assert [skip.subject for skip in listed.unlisted] == ["ls: Permission denied: user=x"]
 
 
 def test_without_a_header_columns_may_be_named(tmp_path: Path) -> None:

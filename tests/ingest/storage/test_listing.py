@@ -10,6 +10,7 @@ from typing import Any
 import fsspec
 import pyarrow.dataset as ds
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +44,30 @@ def test_a_recorded_tree_is_listed_file_by_file(name: str, tmp_path: Path) -> No
     assert (listed.files, listed.bytes) == (len(expected), sum(size for _, size, _ in expected))
     assert (listed.unlisted, listed.as_of, {row["root"] for row in rows(listed)}) == ((), AT, {tree.root.uri})
     assert all(Path(row["listed_path"]).stat().st_size == row["bytes"] for row in rows(listed))
+
+
+class WithCopies(MemoryFileSystem):
+    """As WebHDFS tells how often each block is kept."""
+
+    protocol = "withcopies"
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return str(super()._strip_protocol(path.removeprefix("withcopies://")))
+
+    def ls(self, path: str, detail: bool = True, **how: Any) -> Any:
+        return [info | {"replication": 2 if info["type"] == "file" else 0} for info in super().ls(path, detail=True, **how)]
+
+
+def test_a_listing_that_tells_how_often_files_are_stored_is_believed(tmp_path: Path) -> None:
+    fsspec.register_implementation("withcopies", WithCopies, clobber=True)
+    filesystem = fsspec.filesystem("withcopies")
+    filesystem.pipe("/ckpt/job/shared/a", b"12345")
+    listed = list_root(Root("hdfs://nn/ckpt", "withcopies:///ckpt"), str(tmp_path / "out"), at=AT)
+    assert [(row["bytes"], row["replication"]) for row in rows(listed)] == [(5, 2)]
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "a").touch()
+    assert [row["replication"] for row in rows(list_root(Root.of(str(tmp_path / "plain")), str(tmp_path / "out2")))] == [None]
 
 
 def test_what_was_listed_is_read_back(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Audits of recorded trees, run as the job runs them, in the session of the tests."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,8 +13,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from ingest.lake.store import Lake
+from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
+from ingest.storage.snapshots import Listed
 from spark_jobs import audit_request
 from spark_jobs import manifest as manifests
 from spark_jobs.jobs.audit import JOB, AuditRun
@@ -84,11 +86,23 @@ class Auditor:
         pq.write_table(pa.Table.from_pylist(list(asked["jobs"]), schema=JOBS_FILE), jobs)
         roots = [dict(root) for root in asked["roots"]]
         for place, root in enumerate(roots):
-            listed = list_root(Root(root["uri"], root.get("read_at")), str(self.folder / f"listing-{name}-{place}"), threads=2)
+            at = Root(root["uri"], root.get("read_at"))
+            listed = list_root(at, str(self.folder / f"listing-{name}-{place}"), threads=2)
+            if copies := root.pop("copies", None):
+                listed = inventoried(at, listed, copies, self.folder / f"inventory-{name}-{place}")
             root["listing"] = listed.directory
             root["unlisted"] = [{"subject": skip.subject, "reason": skip.reason, "detail": skip.detail} for skip in listed.unlisted]
         as_of: datetime = asked["as_of"]
         return {**asked, "as_of": as_of.isoformat(), "roots": roots, "jobs": str(jobs)}
+
+
+def inventoried(root: Root, listed: Listed, copies: Callable[[str], int], folder: Path) -> Listed:
+    """The same files as ``hdfs oiv -p Delimited`` would give them, each kept ``copies(path)`` times."""
+    rows = [row for part in Path(listed.directory).glob("part-*") for row in pq.read_table(part).to_pylist()]
+    lines = [f"{row['path']}\t{copies(row['path'])}\t{row['modified'].isoformat()}\t{row['bytes']}" for row in rows]
+    folder.mkdir()
+    (folder / "image.tsv").write_text("\n".join(["Path\tReplication\tModificationTime\tFileSize", *lines]), encoding="utf-8")
+    return import_inventory(str(folder / "image.tsv"), root, str(folder / "listing"), listed.as_of)
 
 
 @contextmanager

@@ -64,8 +64,15 @@ class Recorded:
         return {tree.uri(file.path) for file in tree.files if Path(file.path).name in names}
 
 
+def copies(path: str) -> int:
+    """How often each file of I is stored, by its inventory."""
+    return 3 if "/shared/" in path else 2
+
+
 def _asked(name: str, tree: RecordedTree, as_of: datetime) -> dict[str, Any]:
     root = {"uri": tree.root.uri, "read_at": tree.root.read_at, "clusters": ["lab"], "attested": True}
+    if name == "I":
+        root["copies"] = copies
     return {"audit_id": name, "as_of": as_of, "age_guard_h": 72, "roots": [root], "jobs": recorded_jobs(tree)}
 
 
@@ -217,6 +224,37 @@ def test_figures_of_the_root_are_sums_of_its_files(recorded: Recorded) -> None:
     files = recorded.trees["I"].files
     assert (row["files"], row["bytes"]) == (len(files), sum(file.bytes for file in files))
     assert (row["orphan_files"], row["orphan_bytes"], row["cleanable"]) == (14, 17_566_752, True)
+
+
+def test_raw_bytes_count_each_file_as_often_as_its_inventory_says(recorded: Recorded) -> None:
+    tree = recorded.trees["I"]
+    raw = {tree.uri(file.path): file.bytes * copies(file.path) for file in tree.files}
+    (root,) = recorded.second.rows("storage_root", "I")
+    assert root["raw_bytes"] == sum(raw.values()) and root["bytes"] * 2 < root["raw_bytes"] < root["bytes"] * 3
+    jobs = {row["job_id"]: row["raw_bytes"] for row in recorded.second.rows("storage_job", "I")}
+    assert jobs == {job: sum(size for path, size in raw.items() if job in path) for job in jobs}
+    orphans = [row["raw_bytes"] for row in recorded.second.rows("storage_verdict", "I") if row["verdict"] == "orphan"]
+    assert sum(orphans) == sum(raw[path] for path in recorded.second.paths("I", "orphan"))
+
+
+def test_where_a_listing_does_not_say_how_often_files_are_stored_raw_bytes_are_unknown(recorded: Recorded) -> None:
+    for table in ("storage_root", "storage_job", "storage_verdict"):
+        assert {row["raw_bytes"] for row in recorded.second.rows(table, TWIN)} == {None}
+
+
+def test_merged_files_worth_compacting_are_those_of_a_plain_recount(recorded: Recorded) -> None:
+    tree = recorded.trees["K"]
+    held: dict[str, set[tuple[int, int]]] = {}
+    for file in tree.files:
+        if file.path.endswith("/_metadata"):
+            for found in SEGMENT.finditer((tree.directory / file.path).read_bytes()):
+                held.setdefault(found[3].decode(), set()).add((int.from_bytes(found[1], "big"), int.from_bytes(found[2], "big")))
+    sizes = {tree.uri(file.path): file.bytes for file in tree.files}
+    unused = {path: sizes[path] - sum(size for _, size in segments) for path, segments in held.items() if path in sizes}
+    rows = recorded.first.rows("storage_merged_file", "K")
+    assert {row["path"]: row["unused_bytes"] for row in rows} == {path: size for path, size in unused.items() if size > 0}
+    assert rows and all(row["bytes"] == sizes[row["path"]] and row["job_id"] in row["path"] for row in rows)
+    assert not recorded.first.rows("storage_merged_file", "H")
 
 
 @pytest.mark.parametrize(("job", "number", "rounded"), [("7cd4dd", 21, 6.7), ("7cd4dd", 20, 4.1)])

@@ -11,11 +11,13 @@ from django.utils import timezone
 
 from tests.webapp.builders import cluster, job
 from tests.webapp.growth.days import MIB, NOW, audited, day, rolled
+from webapp.fleet.models import Cluster
 from webapp.growth.groups import groups_by
 from webapp.growth.models import ClusterDay, JobGrowth, StorageQuota, StoredDay
 from webapp.growth.quotas import set_quota, size_of, uses
 from webapp.growth.sorting import SORTS
 from webapp.growth.summing import sum_cluster
+from webapp.lib.quantities import bytes_text
 from webapp.lib.refusals import InputRefused
 from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork
@@ -179,6 +181,25 @@ def test_page_api_and_command_tell_the_same(growing, viewer):
     assert "shop" in viewer.get("/growth/?by=team").content.decode()
 
 
+def test_on_hdfs_each_total_has_its_raw_bytes_beside_it(growing, viewer):
+    root = StorageRoot.objects.create(uri="hdfs://ns/flink", replication=3)
+    root.clusters.set(Cluster.objects.all())
+    set_quota("cluster", "prod-eu", "1 GiB", "olga", NOW)
+    for grouping in ("job", "cluster", "team"):
+        page = viewer.get(f"/growth/?days=30&by={grouping}").content.decode()
+        assert f"{bytes_text(3 * 218 * MIB)} raw" in page, grouping
+        assert f"{bytes_text(3 * 160 * MIB)} raw" in page, "of the quota"
+    (row,) = viewer.get("/api/v1/growth/?days=30").json()["results"]
+    (group,) = viewer.get("/api/v1/growth/groups/?by=team").json()["groups"]
+    assert (row["replication_factor"], group["replication_factor"]) == (3, 3)
+    out = StringIO()
+    call_command("growth", quotas=True, stdout=out)
+    assert f"({bytes_text(3 * 160 * MIB)} raw)" in out.getvalue()
+    root.replication = None
+    root.save()
+    assert " raw</small>" not in viewer.get("/growth/?days=30").content.decode()
+
+
 @pytest.mark.parametrize(
     ("by", "metric"), [("job", "state"), ("job", "uploaded"), ("job", "unreferenced"), ("cluster", "state"), ("team", "uploaded")]
 )
@@ -189,7 +210,7 @@ def test_each_chart_draws_what_the_table_says(growing, viewer, by, metric):
 
 
 def test_the_query_count_does_not_grow_with_the_jobs(growing, viewer, django_assert_num_queries, django_assert_max_num_queries):
-    with django_assert_max_num_queries(17) as few:
+    with django_assert_max_num_queries(18) as few:
         viewer.get("/growth/")
     for number in range(30):
         row = job(at=NOW, name=f"more {number}", start_time=day(8))

@@ -69,9 +69,9 @@ def test_success_is_told_by_cluster_and_by_day():
 
 def test_storage_grows_from_the_last_audit_before_the_week_to_the_last_in_it():
     for name, at, size in (("a", START - timedelta(days=1), 100), ("b", T0 - timedelta(days=1), 300), ("c", T0, 2_000_100)):
-        root_figures(audit(name, as_of=at, state="loaded"), as_of=at, bytes=size)
+        root_figures(audit(name, as_of=at, state="loaded"), as_of=at, bytes=size, raw_bytes=3 * size)
     document = week()
-    assert table(document, "Checkpoint storage").rows[0][1:3] == ("2.0 MB", "+2.0 MB")
+    assert table(document, "Checkpoint storage").rows[0][1:4] == ("2.0 MB", "6.0 MB", "+2.0 MB")
     assert "Checkpoint storage grew by 2.0 MB." in document.summary.impact
 
 

@@ -16,6 +16,7 @@ from webapp.reports.gathering import alerts, checkpoint_figures, events, inciden
 from webapp.reports.gathering.incident import gather
 from webapp.reports.gathering.scope import BadScope, JobKey, checked
 from webapp.reports.renderers import html, markdown
+from webapp.storage.models import StorageRoot
 
 pytestmark = pytest.mark.django_db
 
@@ -293,10 +294,13 @@ def test_the_jobs_directories_are_told_by_their_newest_audit():
     of = job(at=T0)
     for name, at, orphans in (("old", T0 - timedelta(hours=6), 1), ("new", T0, 500)):
         made = audit(name, as_of=at)
-        root_figures(made)
-        job_storage(made, of.job_id, cluster=of.cluster, orphan_bytes=orphans)
+        root_figures(made, "hdfs://ns/flink")
+        job_storage(made, of.job_id, cluster=of.cluster, orphan_bytes=orphans, uri="hdfs://ns/flink")
     places = told(of).stories[0].storage
-    assert [(place.orphan_bytes, place.as_of) for place in places] == [(500, T0)]
+    assert [(place.orphan_bytes, place.as_of, place.raw_bytes) for place in places] == [(500, T0, None)]
+    StorageRoot.objects.create(uri="hdfs://ns/flink", replication=3)
+    (place,) = told(of).stories[0].storage
+    assert place.raw_bytes == 3 * place.bytes
 
 
 def test_configuration_is_told_with_its_time_and_without_secrets():

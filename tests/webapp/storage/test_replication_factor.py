@@ -8,10 +8,10 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.webapp import builders
-from tests.webapp.storage.builders import audit, root_figures
+from tests.webapp.storage.builders import audit, job_storage, root_figures
 from webapp.lib.quantities import bytes_text
-from webapp.storage.models import StorageRoot
-from webapp.storage.replication_factor import OPTION, factor_of, factors_of
+from webapp.storage.models import RootFigures, StorageRoot
+from webapp.storage.replication_factor import OPTION, factor_of, factor_of_path, factors_of, factors_of_clusters
 
 pytestmark = pytest.mark.django_db
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -62,7 +62,7 @@ def test_many_roots_take_one_query(django_assert_num_queries: object) -> None:
     for number in range(3):
         root(f"hdfs://ns{number}/flink", f"c{number}")
     roots = list(StorageRoot.objects.prefetch_related("clusters"))
-    with django_assert_num_queries(1):  # type: ignore[operator]  # pytest-django's fixture
+    with django_assert_num_queries(2):  # type: ignore[operator]  # pytest-django's fixture
         assert len(factors_of(roots)) == 3
 
 
@@ -84,3 +84,42 @@ def test_pages_and_api_show_raw_bytes_beside_each_total(viewer: Client) -> None:
     StorageRoot.objects.filter(pk=of.pk).update(replication=None)
     page = viewer.get(reverse("storage-root"), {"uri": HDFS}).content.decode()
     assert "? Raw bytes are unknown" in page
+
+
+def test_what_the_listing_says_of_each_file_counts_before_what_is_declared(viewer: Client) -> None:
+    of = root(HDFS, "a", replication=3)
+    listed = audit(roots=[HDFS])
+    root_figures(listed, HDFS, bytes=1_000_000, raw_bytes=2_000_000)
+    job_storage(listed, uri=HDFS, bytes=600_000, raw_bytes=1_700_000)
+    assert (factor_of(of).factor, factor_of(of).why) == (2, "as the listing says of each file")
+    page = viewer.get(reverse("storage-root"), {"uri": HDFS}).content.decode()
+    assert "2.0 MB" in page and "1.7 MB raw" in page and "1.8 MB" not in page
+    RootFigures.objects.update(raw_bytes=2_400_000)
+    found = factor_of(of)
+    assert (found.factor, found.raw(1_000_000), found.why) == (2.4, 2_400_000, "on average, as the listing says of each file")
+
+
+@pytest.mark.parametrize(
+    ("uris", "expected"),
+    [
+        ((HDFS,), (3, "as declared for the root")),
+        ((HDFS, "hdfs://ns/other"), (3, "as declared for the root")),
+        ((HDFS, "hdfs://two/flink"), (None, "Raw bytes are unknown: replication factors of its roots differ.")),
+        ((HDFS, "s3://bucket/flink"), (None, "Raw bytes are unknown: replication factors of its roots differ.")),
+        (("s3://bucket/flink",), (None, "")),
+    ],
+)
+def test_sums_of_a_cluster_are_multiplied_where_all_its_roots_agree(uris: tuple[str, ...], expected: tuple[float | None, str]) -> None:
+    cluster = builders.cluster("a", at=AT)
+    for uri in uris:
+        factor = None if uri.startswith("s3") else 2 if "two" in uri else 3
+        StorageRoot.objects.create(uri=uri, replication=factor).clusters.set([cluster])
+    found = factors_of_clusters()["a"]
+    assert (found.factor, found.why) == expected
+
+
+def test_a_file_is_stored_as_often_as_the_deepest_root_that_holds_it_says() -> None:
+    root(HDFS, replication=3)
+    root(f"{HDFS}/cold", replication=2)
+    found = [factor_of_path(path).factor for path in (f"{HDFS}/a/chk-1/_metadata", f"{HDFS}/cold/x", f"{HDFS}er/x", "s3://b/x")]
+    assert found == [3, 2, None, None]

@@ -124,6 +124,9 @@ class LookedSerializer(serializers.Serializer[Looked]):
     calls = JobCallsSerializer()
     what_ifs = WhatIfsSerializer()
     observed = JobAuditSerializer(allow_null=True, help_text="null where no audit log of a NameNode has its calls")
+    replication_factor = serializers.FloatField(
+        source="replicated.factor", allow_null=True, help_text="how often HDFS stores each byte; null where unknown, or another storage"
+    )
 
 
 def as_document(found: Looked) -> dict[str, Any]:

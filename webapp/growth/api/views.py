@@ -15,12 +15,23 @@ from webapp.growth.models import JobGrowth
 from webapp.growth.quotas import uses
 from webapp.growth.trends import WINDOWS, Slope
 from webapp.lib.api.lists import ERRORS, ListView, listed
+from webapp.storage.replication_factor import NONE, common, factors_of_clusters
 
 _SIZE = "bytes; null is unknown"
 
 
+_FACTOR = "how often HDFS stores each byte, which sizes count once; null where unknown, or no matter of its storage"
+
+
 class JobGrowthSerializer(serializers.ModelSerializer[JobGrowth]):
     """One job under all its ids, over one window."""
+
+    replication_factor = serializers.SerializerMethodField(help_text=_FACTOR)
+
+    def get_replication_factor(self, job: JobGrowth) -> float | None:
+        if not hasattr(self, "_factors"):
+            self._factors = factors_of_clusters()
+        return self._factors.get(job.cluster, NONE).factor
 
     class Meta:
         model = JobGrowth
@@ -53,6 +64,7 @@ class GrowthGroupSerializer(serializers.Serializer[Group]):
     name = serializers.CharField(help_text="of the cluster, or the value of the label")
     clusters = serializers.IntegerField()
     jobs = serializers.IntegerField(help_text="of which a size is known")
+    replication_factor = serializers.FloatField(source="replicated.factor", allow_null=True, help_text=_FACTOR)
     figures = GrowthFiguresSerializer()
 
 
@@ -77,6 +89,7 @@ class QuotaUseSerializer(serializers.Serializer[Any]):
     set_by = serializers.CharField(source="quota.set_by")
     set_at = serializers.DateTimeField(source="quota.set_at")
     used_bytes = serializers.FloatField(allow_null=True, help_text="by the newest audits; null where none has looked")
+    replication_factor = serializers.FloatField(source="replicated.factor", allow_null=True, help_text=_FACTOR)
     slope = SlopeSerializer(allow_null=True)
     days_until = serializers.FloatField(
         source="until.days", allow_null=True, help_text="0: reached; null: unknown, or not within ten years"
@@ -100,7 +113,12 @@ _DAYS = OpenApiParameter("days", int, enum=WINDOWS, description=f"the window; {D
 
 
 def groups_document(by: str, window: int) -> dict[str, Any]:
-    return dict(GrowthGroupsSerializer({"by": by, "window_days": window, "groups": groups_by(by, window, timezone.now())}).data)
+    factors = factors_of_clusters()
+    groups = [
+        {**vars(group), "replicated": common(factors.get(name, NONE) for name in group.members)}
+        for group in groups_by(by, window, timezone.now())
+    ]
+    return dict(GrowthGroupsSerializer({"by": by, "window_days": window, "groups": groups}).data)
 
 
 class GrowthGroupsView(APIView):

@@ -16,6 +16,7 @@ from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.gathering.timeline import most_important
 from webapp.storage.models import JobStorage
 from webapp.storage.newest_audits import latest_audits
+from webapp.storage.replication_factor import NONE, factors_by_uri
 
 MOST_PLACES = 20
 MOST_SETTINGS = 120
@@ -108,7 +109,9 @@ def _configuration(job: JobCurrent) -> tuple[tuple[str, str], ...]:
 
 
 def _storage(job: JobCurrent) -> tuple[StoragePlace, ...]:
-    rows = JobStorage.objects.filter(cluster=job.cluster, job_id=job.job_id, audit_id__in=latest_audits()).select_related("audit")
+    found = JobStorage.objects.filter(cluster=job.cluster, job_id=job.job_id, audit_id__in=latest_audits()).select_related("audit")
+    rows = list(found.order_by("-bytes", "root")[:MOST_PLACES])
+    factors = factors_by_uri(row.root for row in rows)
     return tuple(
         StoragePlace(
             root=texts.bounded(row.root),
@@ -119,6 +122,7 @@ def _storage(job: JobCurrent) -> tuple[StoragePlace, ...]:
             retained_waste_bytes=row.retained_waste_bytes,
             orphan_bytes=row.orphan_bytes,
             missing_files=row.missing_files,
+            raw_bytes=factors.get(row.root, NONE).raw(row.bytes) if row.raw_bytes is None else row.raw_bytes,
         )
-        for row in rows.order_by("-bytes", "root")[:MOST_PLACES]
+        for row in rows
     )

@@ -157,10 +157,10 @@ def _job(story: JobStory) -> Iterator[str]:
         yield from _table(table.title, table.columns, table.rows, note=table.note)
     if story.storage:
         rows = [
-            (place.root, bytes_text(place.bytes), bytes_text(place.orphan_bytes), count_text(place.missing_files))
+            (place.root, *map(bytes_text, (place.bytes, place.raw_bytes, place.orphan_bytes)), count_text(place.missing_files))
             for place in story.storage
         ]
-        yield from _table("Checkpoint storage", ("Root", "Bytes", "Orphaned", "Missing files"), rows)
+        yield from _table("Checkpoint storage", ("Root", "Bytes", "Raw", "Orphaned", "Missing files"), rows)
     if story.logs:
         excerpts = [
             f"{clock_text(line.at)} {line.level} {line.text}" + (f"  (and {line.more} more like it)" if line.more else "")

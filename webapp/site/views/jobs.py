@@ -30,6 +30,7 @@ from webapp.pressure.graph import drawn
 from webapp.pressure.newest_windows import newest_windows
 from webapp.pressure.states import pool_states
 from webapp.storage import newest_audits
+from webapp.storage.replication_factor import factors_by_uri
 
 CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
@@ -92,7 +93,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "origins": list(blamed.origins.values()),
         "graph": drawn(view.job.graph, windows, blamed),
         "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
-        "storage": newest_audits.of_job(cluster, job_id),
+        "storage": _storage(cluster, job_id),
         "pool_states": pool_states(view.job.graph, windows),
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
@@ -124,6 +125,15 @@ def _outages(view: JobView) -> dict[str, Any]:
     span = view.job, view.time_range.from_time, view.time_range.to_time
     totals = outage_totals(*span)
     return {**vars(totals), "shown": outages(*span)[::-1][:OUTAGES_SHOWN] if totals.count else ()}
+
+
+def _storage(cluster: str, job_id: str) -> list[Any]:
+    """What audits say of it, each row with the replication factor of its root."""
+    rows: list[Any] = newest_audits.of_job(cluster, job_id)
+    factors = factors_by_uri(row.root for row in rows if row.raw_bytes is None)
+    for row in rows:
+        row.replicated = factors.get(row.root)
+    return rows
 
 
 def _place(view: JobView, vertex_id: str) -> int:

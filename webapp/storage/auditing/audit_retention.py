@@ -16,6 +16,7 @@ from webapp.storage.models import (
     ChainLink,
     CheckpointStorage,
     JobStorage,
+    MergedFile,
     MissingFile,
     OperatorStateSize,
     RootFigures,
@@ -62,7 +63,7 @@ def remove_files(run_dir: str) -> None:
 def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
     """Rows to delete. The newest audit of a root keeps everything, however old it is."""
     newest = _newest_of_roots()
-    for model in (VerdictFigures, JobStorage, ChainLink, CheckpointStorage, OperatorStateSize, MissingFile, AuditDoubt):
+    for model in (VerdictFigures, JobStorage, ChainLink, CheckpointStorage, OperatorStateSize, MissingFile, MergedFile, AuditDoubt):
         yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(audit__audit_id__in=newest)
     old = RootFigures.objects.filter(as_of__lt=now - EVERY_AUDIT).exclude(audit__audit_id__in=newest)
     of_day = old.annotate(day=TruncDate("as_of")).values("root", "day").annotate(last=Max("id")).values("last")

@@ -17,6 +17,7 @@ class JobStorage(OfAudit, VerdictCounts, Amplified):
     terminal = models.BooleanField(null=True)
     files = models.BigIntegerField()
     bytes = models.BigIntegerField()
+    raw_bytes = models.BigIntegerField(null=True)
     small_files = models.BigIntegerField()
     foreign_files = models.BigIntegerField()
     foreign_bytes = models.BigIntegerField()

@@ -18,6 +18,7 @@ class RootFigures(OfAudit, VerdictCounts, Amplified):
     checkpoints = models.BigIntegerField()
     unlisted = models.BigIntegerField()
     doubts = models.BigIntegerField()
+    raw_bytes = models.BigIntegerField(null=True)
     size_histogram = models.JSONField()
     cleanable = models.BooleanField()
     not_cleanable = models.JSONField()
@@ -40,6 +41,7 @@ class VerdictFigures(OfAudit):
     kind = models.CharField(max_length=64)
     files = models.BigIntegerField()
     bytes = models.BigIntegerField()
+    raw_bytes = models.BigIntegerField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["audit", "root", "verdict", "reason", "kind"], name="storage_verdict_key")]

@@ -17,6 +17,7 @@ from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
 from webapp.storage import chains
 from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer
 from webapp.storage.freshness import is_known, is_late, root_badge
+from webapp.storage.merging import merging
 from webapp.storage.models import (
     AuditDoubt,
     ChainLink,
@@ -121,6 +122,7 @@ def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot |
         "chains": chains.drawn(links, chained),
         "chains_narrow": chains.drawn(links, chained, narrow=True),
         "links": links,
+        "merging": merging(figures),
         "findings": _findings(figures.root),
         "doubts": [(row, doubt_words(row)) for row in doubts[:DOUBTS_SHOWN]],
         "more_doubts": len(doubts) > DOUBTS_SHOWN,

@@ -22,7 +22,7 @@ from webapp.filesystem_calls.fleet_words import (
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.filesystem_calls.what_ifs import WhatIfs
-from webapp.filesystem_calls.words import floor_sentence, knee_sentence, observed_sentence, rows, sentence, what_if_rows
+from webapp.filesystem_calls.words import bytes_sentence, floor_sentence, knee_sentence, observed_sentence, rows, sentence, what_if_rows
 from webapp.fleet.rows_command import job_named
 from webapp.lib.printing import print_document, print_lines
 
@@ -53,6 +53,7 @@ class Command(PreparedCommand):
             print_document(self.stdout, as_document(found))
         else:
             print_lines(self.stdout, _table(found.calls, found.what_ifs))
+            print_lines(self.stdout, [bytes_sentence(found.calls, found.replicated)])
             if found.observed:
                 print_lines(self.stdout, [f"Audit log: {observed_sentence(found.observed)}"])
 

@@ -93,4 +93,6 @@ def _groups(by: str, window: int) -> Iterator[str]:
 def _quotas(found: Any) -> Iterator[str]:
     for use in found:
         when = until_text(use.until) if use.slope or use.is_reached else "? too few days are known"
-        yield f"{use.quota}: {bytes_text(use.used_bytes)} of {bytes_text(use.quota.quota_bytes)}, {when}"
+        raw = use.replicated.raw(use.used_bytes)
+        stored = "" if raw is None else f" ({bytes_text(raw)} raw)"
+        yield f"{use.quota}: {bytes_text(use.used_bytes)}{stored} of {bytes_text(use.quota.quota_bytes)}, {when}"
