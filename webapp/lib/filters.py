@@ -69,7 +69,8 @@ def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
 @register.filter
 def times_factor(value: float | None, factor: float | None) -> int | None:
     """Bytes as often as they are stored; None where either is unknown."""
-    return None if value in (None, "") or factor in (None, "") else round(float(value or 0) * float(factor or 0))
+    # A template gives "" for a name that is not there.
+    return None if not isinstance(value, int | float) or not isinstance(factor, int | float) else round(value * factor)
 
 
 @register.filter

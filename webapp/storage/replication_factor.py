@@ -102,7 +102,7 @@ def _listed(uris: set[str]) -> dict[str, ReplicationFactor]:
     if not uris:
         return {}
     rows = latest().filter(root__in=uris, raw_bytes__isnull=False, bytes__gt=0).values_list("root", "bytes", "raw_bytes")
-    return {root: _mean(size, raw) for root, size, raw in rows}
+    return {root: _mean(size, raw) for root, size, raw in rows if raw is not None}
 
 
 def _mean(size: int, raw: int) -> ReplicationFactor:

@@ -33,7 +33,7 @@ class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
         model = StorageRoot
         exclude = ("id", "attested_by", "replication")
 
-    def get_replication_factor(self, root: StorageRoot) -> int | None:
+    def get_replication_factor(self, root: StorageRoot) -> float | None:
         return self._factors(root)[root.uri].factor
 
     def get_replication_why(self, root: StorageRoot) -> str:
