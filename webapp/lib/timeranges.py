@@ -57,8 +57,9 @@ class TimeRange:
 
     @property
     def short_words(self) -> str:
-        """For the header: '11-21 04:09 – 10:09 UTC'."""
-        return self.words[5:]
+        """For the header: '11-21 04:09 – 10:09 UTC'; in one year without it."""
+        same_year = self.from_time.year == self.to_time.year
+        return self.words[5:].replace(f"– {self.to_time:%Y}-", "– ") if same_year else self.words
 
     @property
     def words(self) -> str:
