@@ -13,9 +13,11 @@ from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
     FINDING_SIGHT,
+    HOST_EVENT,
     JOB_ANNOTATION,
     JOB_CURRENT,
     JOB_EXCEPTION,
+    JOB_HOST,
     JOB_JUDGEMENT,
     JOB_START,
     LOG_EVENT,
@@ -28,7 +30,7 @@ from spark_jobs.serving import (
 JOB = ("cluster", "job_id")
 NESTED: tuple[ServingTable, ...] = (
     CHECKPOINT_FACT, JOB_ANNOTATION, JOB_START, JOB_CURRENT, SIZE_TREND, FINDING_SIGHT, JOB_JUDGEMENT, LOG_EVENT, PRESSURE_WINDOW,
-    JOB_EXCEPTION, SKIPPED_INPUT,
+    JOB_EXCEPTION, SKIPPED_INPUT, JOB_HOST, HOST_EVENT,
 )  # fmt: skip
 RETRACTED = ServingTable(
     "retracted", "the key of a fact that turned out to be another", CHECKPOINT_FACT.key,

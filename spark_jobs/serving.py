@@ -358,6 +358,41 @@ JOB_START = ServingTable(
     ),
 )
 
+JOB_HOST = ServingTable(
+    "job_host",
+    "what one job runs on one host, or ran there, as REST shows the placement of its subtasks",
+    ("cluster", "job_id", "host"),
+    (
+        *_key("cluster", "job_id", "host"),
+        Column(
+            "subtasks", "int", "in the newest placement of each vertex; of a host that it has left, those it had there last", required=True
+        ),
+        Column("slots", "int", "that these take at least: the most of one vertex, since subtasks of one vertex share none", required=True),
+        Column("vertices", "int", "of which these are", required=True),
+        Column("first_seen_at", "instant", required=True),
+        Column("left_at", "instant", "when another placement was first seen; null while it runs there"),
+        _AS_OF,
+    ),
+)
+
+HOST_EVENT_KINDS = ("decline", "expired", "failure", "taskmanager_lost")
+
+HOST_EVENT = ServingTable(
+    "host_event",
+    "something that happened to one job on one host",
+    ("cluster", "job_id", "host", "at", "kind", "subject"),
+    (
+        *_key("cluster", "job_id", "host", "at", "kind", "subject"),
+        Column("taskmanager_id", "text"),
+        Column("vertex_name", "text", "its id where its name is unknown; of an expired checkpoint all that had not acknowledged here"),
+        Column("subtask", "int", "0-based"),
+        Column("checkpoint_id", "int"),
+        Column("trigger_time", "instant", "of that checkpoint"),
+        Column("detail", "text", "reason of a decline, class of an exception, why a TaskManager was lost"),
+        _AS_OF,
+    ),
+)
+
 SKIPPED_INPUT = ServingTable(
     "skipped_input",
     "one input that was skipped, and why",
@@ -415,6 +450,6 @@ SERVING_TABLES: dict[str, ServingTable] = {
     table.name: table
     for table in (
         JOB_CURRENT, CHECKPOINT_FACT, CHECKPOINT_ROLLUP, PRESSURE_WINDOW, SIZE_TREND, CHECKPOINT_UPLOAD,
-        LOG_EVENT, JOB_EXCEPTION, JOB_ANNOTATION, JOB_START, SKIPPED_INPUT, FINDING_SIGHT, JOB_JUDGEMENT,
+        LOG_EVENT, JOB_EXCEPTION, JOB_ANNOTATION, JOB_START, JOB_HOST, HOST_EVENT, SKIPPED_INPUT, FINDING_SIGHT, JOB_JUDGEMENT,
     )
 }  # fmt: skip

@@ -15,6 +15,7 @@ from spark_jobs.fold.checkpoint_log import Names
 from spark_jobs.fold.checkpoints import Lookup, checkpoints, facts_remembered, lacks_history
 from spark_jobs.fold.downtime import outages
 from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed, vertex_window
+from spark_jobs.fold.hosts import digest, ended_at, host_events, job_hosts
 from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.lost_taskmanagers import losses, lost_mentions
@@ -37,7 +38,7 @@ class JobResult:
     """Rows of serving tables without cluster and job, JSON columns as values; ``judgement`` is None where no window was judged.
 
     ``retracted``: keys of facts that turned out to be others. ``new_annotations``: those that did not come out before in these words.
-    ``known``: all facts at hand. ``new_starts``: those that did not come out before as they are now.
+    ``known``: all facts at hand. ``new_starts``, ``new_hosts``: those that did not come out before as they are now.
     """
 
     facts: list[dict[str, Any]]
@@ -50,6 +51,8 @@ class JobResult:
     state: JobState = field(repr=False)
     known: list[Row] = field(default_factory=list, repr=False)
     new_starts: Sequence[Row] = ()
+    new_hosts: Sequence[Row] = ()
+    host_events: Sequence[Row] = ()
     vertex_names: Names = field(default_factory=dict, repr=False)
     windows: list[samples.JobWindow] = field(default_factory=list, repr=False)
 
@@ -96,8 +99,14 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         told_annotations=hashes,
     )
     recomputed = list(found.recomputed.values())
+    new_hosts, told_hosts = _new_hosts(update, before, state, ended_at(states))
+    state = replace(state, told_hosts=told_hosts)
+    named = {line["container"] for line in update.taskmanager_lines}
+    lately_lost = losses([line for line in state.taskmanager_lines if line["container"] in named], states) if named else []
+    happened = host_events(recomputed, update.exceptions, lately_lost, state.taskmanagers, state.placements)
+    besides = (new_starts, new_hosts, happened, surroundings.names)
     if latest is None:
-        return JobResult(recomputed, found.retracted, annotated, new, current, trend, None, state, facts, new_starts, surroundings.names)
+        return JobResult(recomputed, found.retracted, annotated, new, current, trend, None, state, facts, *besides)
     history = _history(update, before, state, lived, facts, annotated, full_states, states)
     in_window: dict[int, list[samples.VertexWindow]] = {}
     earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
@@ -110,9 +119,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     covered = joined([*before.judged_runs, *runs(starts)])
     judgement["covered"] = covered
     state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
-    return JobResult(
-        recomputed, found.retracted, annotated, new, current, trend, judgement, state, facts, new_starts, surroundings.names, windows
-    )
+    return JobResult(recomputed, found.retracted, annotated, new, current, trend, judgement, state, facts, *besides, windows)
 
 
 def _starts(
@@ -123,6 +130,19 @@ def _starts(
     if not is_told and all(one["begun_at"] is not None for one in before.starts):
         return list(before.starts)
     return job_starts(Life(state.answers, events, before.events, states, state.outages, names), update.vertex_starts, before.starts)
+
+
+def _new_hosts(update: JobUpdate, before: JobState, state: JobState, ended_ms: int | None) -> tuple[list[dict[str, Any]], int | None]:
+    """All hosts of the job where one of them says something else than before, and a hash of what they say.
+
+    Nothing is computed where no task moved and the job did not end.
+    """
+    may_have_ended = ended_ms is not None and (update.answers or update.events)
+    if before.told_hosts is not None and not may_have_ended and state.placements == before.placements:
+        return [], before.told_hosts
+    hosts = job_hosts(state.placements, ended_ms)
+    told = digest(hosts)
+    return (hosts if told != before.told_hosts else []), told
 
 
 def _new_annotations(annotated: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dict[str, Any]], list[int]]:

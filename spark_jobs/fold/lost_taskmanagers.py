@@ -29,7 +29,7 @@ _LOST = re.compile(
 def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
     for line in losses:
         name = line["container"][:NAME_CHARS]
-        yield by_log(KIND, name, f"TaskManager {name} lost", {"taskmanager_id": name, "reason": _reason(line)}, line)
+        yield by_log(KIND, name, f"TaskManager {name} lost", {"taskmanager_id": name, "reason": reason_of(line)}, line)
 
 
 def losses(lines: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
@@ -45,7 +45,8 @@ def _is_loss(line: Row) -> bool:
     return _LOST.search(reason) is not None and _DISMISSED.search(reason) is None
 
 
-def _reason(line: Row) -> str:
+def reason_of(line: Row) -> str:
+    """Why a TaskManager was lost, as the line says."""
     if line["kind"] == "tm_disconnected":
         return str(line["reason_text"] or "")[:REASON_CHARS]
     return "heartbeat timed out" if line["kind"] == "tm_heartbeat_timeout" else "no longer reachable"

@@ -23,6 +23,7 @@ class JobState:
     and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source reported. ``unplaced``: executions, by checkpoint,
     whose task or host no source reported. ``outages``: those that ended.
     ``starts``: as :mod:`spark_jobs.fold.starts` makes them. ``told_annotations``: hashes of those that came out before.
+    ``told_hosts``: a hash of the hosts as they came out last.
     ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all judged minutes, as
     :func:`spark_jobs.fold.rule_evaluation.joined` tells them.
     """
@@ -53,6 +54,7 @@ class JobState:
     taskmanager_lines: Sequence[Row] = ()
     taskmanagers: Sequence[Row] = ()
     told_annotations: Sequence[int] = ()
+    told_hosts: int | None = None
     judged_start: int | None = None
     judged_to: int | None = None
     judged_runs: Sequence[Row] = ()

@@ -24,9 +24,11 @@ from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, ROWS, struct
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
     FINDING_SIGHT,
+    HOST_EVENT,
     JOB_ANNOTATION,
     JOB_CURRENT,
     JOB_EXCEPTION,
+    JOB_HOST,
     JOB_JUDGEMENT,
     JOB_START,
     LOG_EVENT,
@@ -53,7 +55,7 @@ _PASSED_ON: Mapping[str, tuple[ServingTable, tuple[str, ...], tuple[str, ...], M
     "skips": (SKIPPED_INPUT, ("observed_at", "subject", "reason"), ("as_of", "detail"), {}),
 }
 """Part → serving table whose rows it has, what tells its rows apart, which of two is newer, and columns under another name."""
-_MADE = (CHECKPOINT_FACT, JOB_ANNOTATION, JOB_START, JOB_CURRENT, SIZE_TREND, FINDING_SIGHT, JOB_JUDGEMENT, RETRACTED)
+_MADE = (CHECKPOINT_FACT, JOB_ANNOTATION, JOB_START, JOB_CURRENT, SIZE_TREND, FINDING_SIGHT, JOB_JUDGEMENT, JOB_HOST, HOST_EVENT, RETRACTED)
 _TABLES = (*NESTED, RETRACTED)
 
 FOLDED = pa.schema(
@@ -153,6 +155,8 @@ def _of_result(result: JobResult) -> dict[str, Any]:
         RETRACTED.name: [{"checkpoint_id": key[0], "trigger_time": key[1]} for key in result.retracted],
         JOB_ANNOTATION.name: served_rows(result.new_annotations, JOB_ANNOTATION),
         JOB_START.name: served_rows(result.new_starts, JOB_START),
+        JOB_HOST.name: served_rows(result.new_hosts, JOB_HOST),
+        HOST_EVENT.name: served_rows(result.host_events, HOST_EVENT),
         # Of a job that was submitted while its cluster was read, the slots of TaskManagers may tell before anything else does.
         JOB_CURRENT.name: served_rows([result.current] if result.current["as_of"] is not None else [], JOB_CURRENT),
         SIZE_TREND.name: served_rows([result.trend] if result.trend else [], SIZE_TREND),

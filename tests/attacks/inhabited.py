@@ -12,6 +12,7 @@ from tests.webapp.builders import finding, person, replica
 from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
 from tests.webapp.filesystem_calls.builders import metadata_of
+from tests.webapp.hosts.builders import happened_on
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role
 from webapp.alerting.evaluation import evaluate
@@ -51,6 +52,7 @@ def inhabit(folder: Path) -> JobCurrent:
         cluster=of.cluster, taskmanager_id="tm-1", wanted_at=an_hour_ago, state=ThreadDumpState.TAKEN, answered_at=an_hour_ago,
         taken_at=an_hour_ago, threads=[{"name": "enrich (1/2)#0", "number": 1, "state": "RUNNABLE", "in_a_row": 1, "place": "a.B.c"}],
     )  # fmt: skip
+    happened_on("host-1", of, an_hour_ago)
     evaluate(now)
     muted = {"matchers": MATCHERS, "reason": "known", "author_name": "olga", "created_at": now, "starts_at": now}
     Silence.objects.create(**muted, ends_at=now + timedelta(hours=1))

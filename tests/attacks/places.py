@@ -177,6 +177,7 @@ def _known(place: Place, parameter: str) -> tuple[str, ...]:
     return {
         "rule_id": ("checkpoint.declined", "pressure.root"),
         "vertex_id": ("v1",),
+        "host": ("host-1",),
         "form": ("csv", "html"),
         "verb": ("apply",),
         "rest": ("no/such/thing",),

@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "webapp.starts",
     "webapp.findings",
     "webapp.incidents",
+    "webapp.hosts",
     "webapp.pressure",
     "webapp.checkpoints",
     "webapp.storage",
@@ -97,7 +98,7 @@ TEMPLATES = [
                 "webapp.site.menu.menu",
                 "webapp.lib.context.page",
             ],
-            "builtins": ["django.templatetags.static", "webapp.lib.filters"],
+            "builtins": ["django.templatetags.static", "webapp.lib.filters", "webapp.lib.host_links"],
         },
     },
 ]

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Q
 
 from spark_jobs.diagnosis import registry
-from webapp.findings import marks
+from webapp.findings import marks, named_hosts
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.episodes import FindingEpisode, Span, closed_at, episodes
 from webapp.findings.models import Finding, FindingSight, JobJudgement
@@ -179,4 +179,5 @@ def _write(identity: Identity, before: list[Finding], found: list[FindingEpisode
     # Of one identity one at most is open: it is written last.
     for row in sorted(rows, key=lambda one: one.state == FindingState.OPEN):
         marks.save(row, known.get(row.pk))
+    named_hosts.note(rows)
     return len(rows) + len(free)

@@ -120,6 +120,21 @@ class Finding(models.Model):
         return f"{self.rule}: {self.title}"
 
 
+@scoped()
+class FindingHost(models.Model):
+    """That a finding names a host."""
+
+    finding = models.ForeignKey(Finding, on_delete=models.CASCADE, related_name="named_hosts")
+    cluster = models.CharField(max_length=100)
+    host = models.CharField(max_length=300)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["host", "cluster", "finding"], name="one_host_of_finding")]
+
+    def __str__(self) -> str:
+        return f"{self.host} of {self.cluster}"
+
+
 @scoped(also_of_all=True)
 class ThresholdOverride(models.Model):
     """A threshold set by somebody; the narrowest scope wins: a job before its cluster before all."""

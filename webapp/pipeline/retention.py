@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.accounts.models import SignInFailures
@@ -21,6 +21,7 @@ from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.growth.models import ClusterDay, StoredDay
+from webapp.hosts.models import HostEvent, JobHost
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.pressure.models import PressureWindow
@@ -65,6 +66,8 @@ class Rule:
 
 NOTABLE = Q(outcome__in=FAILED_OUTCOMES) | Q(is_savepoint=True) | Q(end_to_end_ms__gte=SLOW_MS)
 
+_JOB = JobCurrent.objects.filter(cluster=OuterRef("cluster"), job_id=OuterRef("job_id"))
+
 RULES = (
     Rule("checkpoints that completed within a minute", CheckpointFact, "trigger_time", routine, ~NOTABLE),
     Rule("checkpoints that failed or were slow, and savepoints", CheckpointFact, "trigger_time", notable),
@@ -78,7 +81,10 @@ RULES = (
     Rule("exceptions", JobException, "ts", notable),
     Rule("restarts, deployments and other marks on time lines", JobAnnotation, "at", notable),
     Rule("starts of jobs", JobStart, "at", notable),
+    Rule("what happened on hosts", HostEvent, "at", notable),
     Rule("jobs that were not seen since", JobCurrent, "as_of", notable),
+    Rule("hosts that a job runs on no longer", JobHost, "left_at", notable),
+    Rule("hosts of jobs that are not kept", JobHost, "as_of", notable, Q(~Exists(_JOB))),
     Rule("trends of state sizes", SizeTrend, "as_of", notable),
     Rule("skipped inputs", SkippedInput, "observed_at", routine),
     Rule("single minutes of findings (the findings stay)", FindingSight, "window_start", occurrences),

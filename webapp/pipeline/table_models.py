@@ -10,6 +10,7 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, Checkpoi
 from webapp.findings.models import FindingSight, JobJudgement
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.trouble_score import trouble
+from webapp.hosts.models import HostEvent, JobHost
 from webapp.pressure.models import PressureWindow
 from webapp.starts.models import JobStart
 from webapp.work.models import SkippedInput
@@ -39,6 +40,8 @@ SERVED: dict[str, TableModel] = {
         ("job_exception", JobException, {}, ()),
         ("job_annotation", JobAnnotation, {}, ()),
         ("job_start", JobStart, {}, ()),
+        ("job_host", JobHost, {}, ()),
+        ("host_event", HostEvent, {}, ()),
         ("skipped_input", SkippedInput, {}, ()),
         # In this order: see webapp.findings.loading.
         ("job_judgement", JobJudgement, {}, ()),

@@ -16,6 +16,7 @@ from webapp.filesystem_calls import api_urls as filesystem_calls
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
 from webapp.growth import api_urls as growth
+from webapp.hosts import api_urls as hosts
 from webapp.in_flight import api_urls as in_flight
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
@@ -34,7 +35,7 @@ from webapp.triage import api_urls as triage
 from webapp.work import api_urls as work
 
 router = SimpleRouter()
-for feature in (fleet, checkpoints, pressure, findings, alerting, work, storage, reports, cleanup, delivery, growth):
+for feature in (fleet, checkpoints, pressure, findings, alerting, work, storage, reports, cleanup, delivery, growth, hosts):
     for prefix, views, name in feature.ROUTES:
         router.register(prefix, views, name)
 
@@ -48,6 +49,7 @@ urlpatterns = [
     *recovery.urlpatterns,
     *replication.urlpatterns,
     *starts.urlpatterns,
+    *hosts.urlpatterns,
     *backend.urlpatterns,
     *threads.urlpatterns,
     *in_flight.urlpatterns,

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 
 from webapp.alerting.urls import MENU as ALERTS
 from webapp.findings.urls import MENU as FINDINGS
+from webapp.hosts.urls import MENU as HOSTS
 from webapp.lib import scopes
 from webapp.reports.urls import MENU as REPORTS
 from webapp.site.incident_urls import MENU as INCIDENTS
@@ -13,7 +14,7 @@ from webapp.site.page_urls import CLUSTERS, FLEET
 from webapp.site.pipeline_urls import MENU as PIPELINE
 from webapp.storage.urls import MENU as STORAGE
 
-MENU = (FLEET, INCIDENTS, FINDINGS, ALERTS, REPORTS, STORAGE, CLUSTERS, PIPELINE)
+MENU = (FLEET, INCIDENTS, FINDINGS, ALERTS, REPORTS, STORAGE, HOSTS, CLUSTERS, PIPELINE)
 
 
 def menu(request: HttpRequest) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from tests.webapp.builders import T0, annotation, cluster, event, exception, expired, fact, finding, job, person, unsaved_fact, window
+from tests.webapp.hosts.builders import host_event, runs_on
 from tests.webapp.storage.builders import root, whole_audit
 from webapp.accounts.models import ApiToken
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
@@ -17,7 +18,7 @@ from webapp.work.models import PipelineRun, SkippedInput
 pytestmark = pytest.mark.django_db
 LISTS = (
     "clusters", "jobs", "checkpoints", "rollups", "checkpoint-uploads", "size-trends", "pressure-windows", "log-events", "exceptions",
-    "annotations", "pipeline-runs", "skipped-inputs", "findings",
+    "annotations", "pipeline-runs", "skipped-inputs", "findings", "host-events", "job-hosts",
     "storage-roots", "storage-audits", "storage-root-figures", "storage-verdicts", "storage-jobs", "storage-checkpoints", "storage-chains",
     "storage-missing", "storage-doubts", "storage-age-rules",
 )  # fmt: skip
@@ -37,6 +38,8 @@ def everything():
     exception(of, now)
     annotation(of, "restart", now, "restart 1")
     finding(of, "pressure.root", now)
+    runs_on("host-0", of, now)
+    host_event("host-0", of, "decline", now)
     counts = {f"{outcome}_count": 0 for outcome in ("completed", "declined", "expired", "subsumed", "aborted", "failed", "preflight")}
     keys = {"cluster": of.cluster, "job_id": of.job_id, "as_of": now}
     CheckpointRollup.objects.create(**keys, **counts, in_progress_count=0, savepoint_count=0, period="hour", period_start=now)

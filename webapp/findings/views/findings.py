@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
+from spark_jobs.diagnosis.finding_hosts import hosts_of
 from webapp.accounts.roles import may_operate
 from webapp.charts.annotations import Annotation
 from webapp.charts.evidence import PlottedOccurrence, over_time
@@ -81,6 +82,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "thresholds": rows(rule) if rule else [],
         "confidence_means": CONFIDENCE_MEANS.get(found.confidence, ""),
         "job": job,
+        "hosts": hosts_of(found.data, found.related),
         "beside": [shown(one) for one in beside.exclude(pk=found.pk).worst_first()[:MOST_BESIDE]] if found.job_id else [],
         "details": json.dumps(found.data, indent=2, ensure_ascii=False) if found.data else "",
     }

@@ -20,6 +20,7 @@ from webapp.alerting.models import Alert
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.list_controls import rule_control, severity_control
+from webapp.findings.models import FindingHost
 from webapp.findings.presentation import shown
 from webapp.fleet.list_controls import clusters_control
 from webapp.incidents.badges import state_badge
@@ -38,6 +39,7 @@ from webapp.site.incident_timeline import timeline
 PAGE_SIZE = 50
 MOST_EXPORTED = 50_000
 MOST_ALERTS = 100
+MOST_HOSTS = 12
 AIR = timedelta(minutes=10)
 """What led to it came before."""
 LATELY, MOST_CLOSED = timedelta(days=1), 20
@@ -98,12 +100,14 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     )
     story = timeline(found, of_it, time_range)
     cause = next((one for one in of_it if one.is_cause), None)
+    named = FindingHost.objects.filter(finding__in=[one.finding.pk for one in of_it])
     context: dict[str, Any] = {
         "incident": found,
         "state": state_badge(found),
         "severity": severity_badge(found.severity),
         "cause": shown(cause.finding) if cause else None,
         "members": [(one, shown(one.finding)) for one in of_it],
+        "hosts": named.order_by("host").values_list("host", flat=True).distinct()[: MOST_HOSTS + 1],
         "more_findings": found.finding_count - len(of_it),
         "alerts": [(one, alert_badge(one), badges(one)) for one in alerts[:MOST_ALERTS]],
         "time_range": time_range,

@@ -1,0 +1,33 @@
+"""Hosts that a finding names: under ``host`` and ``hosts`` of its data, at any depth, and among what it concerns as well."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+MOST = 50
+NAME_CHARS = 300
+DEEPEST = 5
+
+
+def hosts_of(data: Any, related: Any) -> list[str]:
+    """In order of name; 50 at most. What is no name is passed over."""
+    found = {name[:NAME_CHARS] for name in (*_in_data(data, 0), *_related(related)) if isinstance(name, str) and name}
+    return sorted(found)[:MOST]
+
+
+def _in_data(value: Any, depth: int) -> Iterator[Any]:
+    if depth > DEEPEST:
+        return
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _in_data(one, depth + 1)
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            if name in ("host", "hosts"):
+                yield from one if isinstance(one, list | tuple) else (one,)
+            else:
+                yield from _in_data(one, depth + 1)
+
+
+def _related(related: Any) -> Iterator[Any]:
+    rows = related if isinstance(related, list | tuple) else ()
+    return (row.get("subject") for row in rows if isinstance(row, Mapping) and row.get("kind") == "host")

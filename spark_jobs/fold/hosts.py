@@ -1,0 +1,163 @@
+"""What a job has to do with hosts: how many of its subtasks run where, and what happened there. Rows of ``job_host`` and ``host_event``."""
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.fold.lost_taskmanagers import reason_of
+from spark_jobs.fold.rows import Row, grouped
+
+NAME_CHARS = 300
+SAME_LOSS_MS = 300_000
+"""ResourceManager and JobMaster log one loss apart; a TaskManager under a fixed id may be lost again later."""
+ONE_MOVE_MS = 10_000
+"""A restart moves all vertices; where each runs is asked for one after the other."""
+FEW_HOSTS = 3
+_RESOURCE_ID = re.compile(r"(.+):[0-9]+-[0-9a-f]+")
+"""``ResourceID`` of a standalone TaskManager: host, port and six random digits. Those of YARN and Kubernetes are containers and pods."""
+
+
+def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[dict[str, Any]]:
+    """One row for each host that a placement of a vertex names; ``placements``: when each placement was first seen.
+
+    Of a host that the job has left, or all of them where it ended: what ran there last.
+    """
+    here: dict[str, list[_Stay]] = {}
+    newest = None
+    for of_vertex in grouped((row for row in placements if row["host"]), "vertex_id").values():
+        in_order = sorted(of_vertex, key=lambda row: row["ts"])
+        newest = max(newest or 0, in_order[-1]["ts"])
+        stays: dict[str, _Stay] = {}
+        for place, row in enumerate(in_order):
+            left_at = in_order[place + 1]["ts"] if place + 1 < len(in_order) else ended_ms
+            for host, subtasks in Counter(name[:NAME_CHARS] for name in row["host"] if name).items():
+                since = stays[host].since if host in stays else row["ts"]
+                stays[host] = _Stay(since, left_at, subtasks)
+        for host, stay in stays.items():
+            here.setdefault(host, []).append(stay)
+    as_of = max(filter(None, (newest, ended_ms)), default=None)
+    return [_row(host, stays, as_of) for host, stays in sorted(here.items())]
+
+
+def digest(rows: Iterable[Row]) -> int:
+    """Of what rows of ``job_host`` say; the same while nothing moves."""
+    return zlib.crc32(repr([sorted((name, value) for name, value in row.items() if name != "as_of") for row in rows]).encode())
+
+
+def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
+    """When the job entered its last state, where that is a terminal one; ``states`` in order."""
+    return states[-1][0] if states and states[-1][1] in TERMINAL_STATES else None
+
+
+def host_events(
+    facts: Iterable[Row], exceptions: Iterable[Row], lost: Iterable[Row], taskmanagers: Iterable[Row], placements: Iterable[Row]
+) -> list[dict[str, Any]]:
+    """Declines and expired checkpoints of ``facts``, failed tasks and lost TaskManagers; ``taskmanagers``: samples that tell on which
+    host one is; ``placements``: those remembered of the job. Once each; what names no host is none."""
+    host_of = {row["taskmanager_id"]: row["host"] for row in taskmanagers if row["host"]}
+    found = [*_of_facts(list(facts), placements), *_failures(exceptions), *_losses(lost, host_of)]
+    once = {(row["host"], row["at"], row["kind"], row["subject"]): row for row in found if row["host"] and row["at"] is not None}
+    return [once[key] for key in sorted(once)]
+
+
+def host_of_taskmanager(taskmanager_id: str) -> str:
+    """As far as its id tells; a pod or container stands for its host."""
+    named = _RESOURCE_ID.fullmatch(taskmanager_id)
+    return (named[1] if named else taskmanager_id)[:NAME_CHARS]
+
+
+class _Stay(NamedTuple):
+    """Of one vertex on a host: since when, until when (None: it runs there), and how many subtasks of it last."""
+
+    since: int
+    left_at: int | None
+    subtasks: int
+
+
+def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> dict[str, Any]:
+    last = [stay for stay in stays if stay.left_at is None]
+    left_at = None if last else max(stay.left_at or 0 for stay in stays)
+    last = last or [stay for stay in stays if (left_at or 0) - (stay.left_at or 0) <= ONE_MOVE_MS]
+    return {
+        "host": host,
+        "subtasks": sum(stay.subtasks for stay in last),
+        "slots": max(stay.subtasks for stay in last),
+        "vertices": len(last),
+        "first_seen_at": min(stay.since for stay in stays),
+        "left_at": left_at,
+        "as_of": as_of,
+    }
+
+
+def _of_facts(facts: Sequence[Row], placements: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    for fact in facts:
+        yield from _declines(fact)
+    expired = [fact for fact in facts if fact["outcome"] == "expired" and fact["not_acknowledged"]]
+    if expired:
+        known = {name for row in placements for name in row["host"] or () if name}
+        for fact in expired:
+            yield from _silent(fact, len(known))
+
+
+def _declines(fact: Row) -> Iterator[dict[str, Any]]:
+    for one in fact["declines"] or ():
+        vertex = one.get("vertex_name") or one.get("vertex_id")
+        yield _event(
+            one.get("host"), _ms(one.get("at")) or fact["end_time"], "decline",
+            f"checkpoint {fact['checkpoint_id']}, {vertex or ''}/{one.get('subtask')}", fact["as_of"], taskmanager_id=one.get("container"),
+            vertex_name=vertex, subtask=one.get("subtask"), checkpoint_id=fact["checkpoint_id"], trigger_time=fact["trigger_time"],
+            detail=one.get("reason"),
+        )  # fmt: skip
+
+
+def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
+    """Where subtasks had not acknowledged. Where that is most hosts of the job, a barrier was held, which says nothing of a host."""
+    vertices: dict[str, list[str]] = {}
+    for part in fact["not_acknowledged"]:
+        for host in part.get("hosts") or ():
+            vertices.setdefault(host, []).append(part.get("vertex_name") or part.get("vertex_id") or "")
+    if len(vertices) > max(FEW_HOSTS, hosts // 2):
+        return
+    for host, names in vertices.items():
+        yield _event(
+            host, fact["end_time"], "expired", f"checkpoint {fact['checkpoint_id']}", fact["as_of"], vertex_name=", ".join(names),
+            checkpoint_id=fact["checkpoint_id"], trigger_time=fact["trigger_time"],
+        )  # fmt: skip
+
+
+def _failures(exceptions: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    """Root failures, each of which restarts the job or a region of it."""
+    for one in exceptions:
+        if one["is_root"] is not False:
+            yield _event(
+                one["host"], one["ts"], "failure", one["task_key"], one["as_of"], taskmanager_id=one["taskmanager_id"],
+                detail=one["exception_name"],
+            )  # fmt: skip
+
+
+def _losses(lost: Iterable[Row], host_of: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """By the first line about each."""
+    newest: dict[str, int] = {}
+    for line in sorted(lost, key=lambda row: (row["ts"], row["kind"])):
+        name = line["container"]
+        is_known = name in newest and line["ts"] - newest[name] <= SAME_LOSS_MS
+        newest[name] = line["ts"]
+        if not is_known:
+            host = host_of.get(name) or host_of_taskmanager(name)
+            yield _event(
+                host, line["ts"], "taskmanager_lost", name, line["observed_at"], taskmanager_id=name, detail=reason_of(line)
+            )  # fmt: skip
+
+
+def _event(host: str | None, at: int | None, kind: str, subject: str, as_of: int, **more: Any) -> dict[str, Any]:
+    cut = {name: value[:NAME_CHARS] if isinstance(value, str) else value for name, value in more.items()}
+    empty = dict.fromkeys(("taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail"))
+    return {"host": (host or "")[:NAME_CHARS], "at": at, "kind": kind, "subject": subject[:NAME_CHARS], "as_of": as_of} | empty | cut
+
+
+def _ms(text: Any) -> int | None:
+    return round(datetime.fromisoformat(text).timestamp() * 1000) if isinstance(text, str) and text else None

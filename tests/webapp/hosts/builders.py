@@ -1,0 +1,34 @@
+"""Hosts with what runs and happens there."""
+
+from datetime import datetime
+from typing import Any
+
+from webapp.findings.models import Finding, FindingHost
+from webapp.fleet.models import JobCurrent
+from webapp.hosts.models import HostEvent, JobHost
+
+
+def runs_on(host: str, of: JobCurrent, at: datetime, subtasks: int = 4, left_at: datetime | None = None) -> JobHost:
+    return JobHost.objects.create(
+        cluster=of.cluster, job_id=of.job_id, host=host, subtasks=subtasks, slots=1, vertices=4, first_seen_at=at, left_at=left_at, as_of=at
+    )
+
+
+def host_event(host: str, of: JobCurrent, kind: str, at: datetime, subject: str = "enrich/1", **fields: Any) -> HostEvent:
+    return HostEvent.objects.create(cluster=of.cluster, job_id=of.job_id, host=host, at=at, kind=kind, subject=subject, as_of=at, **fields)
+
+
+def names(finding: Finding, host: str) -> FindingHost:
+    return FindingHost.objects.create(finding=finding, cluster=finding.cluster, host=host)
+
+
+def happened_on(host: str, of: JobCurrent, at: datetime) -> None:
+    """A job that runs there, one of each kind of event, and a finding that names it."""
+    runs_on(host, of, at)
+    at_checkpoint = {"checkpoint_id": 1, "trigger_time": at, "vertex_name": "enrich"}
+    host_event(host, of, "decline", at, "checkpoint 1, enrich/1", subtask=1, detail="CHECKPOINT_ASYNC_EXCEPTION", **at_checkpoint)
+    host_event(host, of, "expired", at, "checkpoint 1", **at_checkpoint)
+    host_event(host, of, "failure", at, "enrich (2/4)", taskmanager_id="tm-1", detail="java.lang.OutOfMemoryError")
+    host_event(host, of, "taskmanager_lost", at, "tm-1", taskmanager_id="tm-1", detail="heartbeat timed out")
+    for found in Finding.objects.filter(cluster=of.cluster, job_id=of.job_id)[:1]:
+        names(found, host)

@@ -1,0 +1,228 @@
+"""Hosts in pages, API, downloads and command: what happened where, the worst first."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.cache import cache
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from ingest.records import Observed, TaskManager
+from tests.webapp.builders import cluster, fact, finding, job, person
+from tests.webapp.hosts.builders import happened_on, host_event, names, runs_on
+from webapp.accounts.models import ApiToken
+from webapp.findings.models import FindingHost
+from webapp.hosts.models import HostEvent, JobHost
+from webapp.lib import scopes
+from webapp.pipeline import retention
+from webapp.work.lake import lake
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def now():
+    at = timezone.now()
+    cluster(at=at)
+    cache.clear()
+    return at
+
+
+@pytest.fixture
+def api() -> APIClient:
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(person('robot'), 'test')[1]}")
+    return client
+
+
+@pytest.fixture
+def three(now):
+    """``bad`` with three declines of one job and a finding, ``odd`` with one, ``calm`` with none."""
+    of = job(at=now, name="orders")
+    ago = now - timedelta(hours=1)
+    for host in ("bad", "odd", "calm"):
+        runs_on(host, of, ago, subtasks=2)
+    for number in range(3):
+        host_event("bad", of, "decline", ago + timedelta(minutes=number), f"checkpoint {number}, enrich/1", taskmanager_id="tm-1")
+    host_event("odd", of, "failure", ago)
+    names(finding(of, at=now), "bad")
+    return of
+
+
+def listed(answer):
+    return [row.host for row in answer.context["rows"]]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({}, ["bad", "odd", "calm"]),
+        ({"sort": "host"}, ["bad", "calm", "odd"]),
+        ({"sort": "-failures"}, ["odd", "bad", "calm"]),
+        ({"trouble": "any"}, ["bad", "odd"]),
+        ({"trouble": "declines"}, ["bad"]),
+        ({"name": "AL"}, ["calm"]),
+        ({"cluster": "nowhere"}, []),
+        ({"sort": "nonsense"}, []),
+        ({"from": "now-5m", "to": "now", "trouble": "any"}, ["bad"]),
+    ],
+)
+def test_hosts_are_narrowed_and_ordered_the_worst_first(viewer, three, asked, found):
+    assert listed(viewer.get("/hosts/", asked)) == found
+
+
+def test_the_api_the_command_and_downloads_have_the_rows_of_the_page(viewer, api, three):
+    page = [(row.host, row.declines, row.findings) for row in viewer.get("/hosts/").context["rows"]]
+    answer = api.get("/api/v1/hosts/").json()
+    assert [(row["host"], row["declines"], row["findings"]) for row in answer["hosts"]] == page
+    assert (answer["total"], answer["is_cut"]) == (3, False)
+    rows = json.loads(b"".join(viewer.get("/hosts.json").streaming_content))
+    assert [(row["host"], row["declines"], row["findings"]) for row in rows] == page
+    out = StringIO()
+    call_command("hosts", json=True, stdout=out)
+    assert [(row["host"], row["declines"], row["findings"]) for row in map(json.loads, out.getvalue().splitlines())] == page
+
+
+@pytest.mark.parametrize(("name", "value"), [("sort", "x"), ("trouble", "all"), ("from", "yesterday"), ("after", "x")])
+def test_a_wrong_parameter_is_named(api, now, name, value):
+    assert name in api.get("/api/v1/hosts/", {name: value}).json()["error"]["fields"]
+    if name != "after":
+        with pytest.raises(CommandError, match=value):
+            call_command("hosts", **{name: value})
+
+
+def test_pages_of_hosts_follow_one_another(viewer, now):
+    of = job(at=now)
+    for number in range(60):
+        runs_on(f"h{number:02}", of, now)
+    first, second = (viewer.get("/hosts/", {"sort": "host", "after": after}) for after in (0, 50))
+    assert listed(first) + listed(second) == [f"h{number:02}" for number in range(60)]
+    assert (first.context["next"], second.context["next"]) == (50, None)
+    assert listed(viewer.get("/hosts/", {"sort": "host", "after": 10_000})) == listed(second)
+
+
+def test_a_loss_that_three_jobs_were_told_of_is_one(viewer, now):
+    for _ in range(3):
+        host_event("h", job(at=now), "taskmanager_lost", now, "tm-1", taskmanager_id="tm-1")
+    host_event("h", job(at=now), "taskmanager_lost", now, "tm-2", taskmanager_id="tm-2")
+    (row,) = viewer.get("/hosts/").context["rows"]
+    assert row.losses == 2
+    shown = viewer.get("/hosts/h/")
+    assert shown.context["counts"]["losses"] == 2
+    assert sorted(len(moment.jobs) for moment, _ in shown.context["moments"] if "lost" in moment.title) == [1, 3]
+
+
+def test_the_page_of_a_host_tells_what_happened_there_across_jobs(viewer, three, now):
+    other = job(at=now, name="payments")
+    runs_on("bad", other, now - timedelta(days=9), left_at=now - timedelta(minutes=9))
+    host_event("bad", other, "expired", now, "checkpoint 4", checkpoint_id=4, trigger_time=now, vertex_name="sink")
+    host_event("elsewhere", other, "decline", now)
+    page = viewer.get("/hosts/bad/")
+    text = page.content.decode()
+    assert [one.called for one, _ in page.context["jobs"]] == ["orders", "payments"]
+    assert page.context["counts"] == {"declines": 3, "expired": 1, "failures": 0, "losses": 0}
+    assert "3 of 4 declines of the jobs that ran here were on this host" in text
+    assert len(page.context["findings"]) == 1
+    titles = [moment.title for moment, _ in page.context["moments"]]
+    assert "Checkpoint 4 expired" in titles and "A job runs here no longer" in titles
+    of_kind = viewer.get("/hosts/bad/", {"kind": "expired"}).context["moments"]
+    assert [moment.title for moment, _ in of_kind] == ["Checkpoint 4 expired"]
+
+
+def test_three_times_its_share_is_marked_and_its_share_is_not(viewer, three):
+    (here,) = viewer.get("/hosts/bad/").context["concentrations"]
+    assert (here.here, here.total, here.expected, here.is_notable) == (3, 3, 1.0, True)
+    (odd,) = viewer.get("/hosts/odd/").context["concentrations"]
+    assert not odd.is_notable
+
+
+def test_memory_declines_and_losses_are_told_by_taskmanager(viewer, api, three, now):
+    at = now - timedelta(minutes=2)
+    sample = TaskManager("tm-1", "bad", at, slots=2, free_slots=0, heap_max_bytes=100, metaspace_used_bytes=95, metaspace_max_bytes=100)
+    lake().append([Observed("prod-eu", at, "rest", (sample,))])
+    host_event("bad", three, "taskmanager_lost", at, "tm-9", taskmanager_id="tm-9")
+    fact(three, 1, at, slowest_host="bad")
+    fact(three, 2, at, slowest_host="odd")
+    shown = viewer.get("/hosts/bad/taskmanagers").context
+    one, lost = shown["found"].rows
+    assert (one.taskmanager_id, one.declines, [part.name for part in one.budget.parts if part.state == "tight"]) == (
+        "tm-1",
+        3,
+        ["metaspace"],
+    )
+    assert (lost.taskmanager_id, lost.lost_at, lost.budget) == ("tm-9", at, None)
+    assert [(row.here, row.total) for row in shown["slowest"]] == [(1, 2)]
+    told = api.get("/api/v1/hosts/bad/").json()
+    assert [row["taskmanager_id"] for row in told["taskmanagers"]] == ["tm-1", "tm-9"] and told["declines"] == 3
+
+
+def test_the_command_tells_of_one_host_as_the_api_does(api, three):
+    out = StringIO()
+    call_command("hosts", "bad", json=True, stdout=out)
+    told, of_api = json.loads(out.getvalue()), api.get("/api/v1/hosts/bad/").json()
+    assert told.keys() == of_api.keys() and told["concentrations"] == of_api["concentrations"]
+    story = StringIO()
+    call_command("hosts", "bad", stdout=story)
+    assert "3 of 3 declines" in story.getvalue()
+    with pytest.raises(CommandError, match="No job was seen on a host called nobody"):
+        call_command("hosts", "nobody")
+
+
+def test_a_host_that_nothing_is_known_of_is_said_to_be_unknown_where_a_link_names_its_cluster(viewer, now):
+    assert viewer.get("/hosts/nobody/").status_code == 404
+    page = viewer.get("/hosts/nobody/", {"cluster": "prod-eu"})
+    assert page.status_code == 200 and "? Not known" in page.content.decode()
+
+
+def test_who_sees_one_cluster_sees_its_hosts_alone(now):
+    for name in ("prod-eu", "theirs"):
+        of = job(name, at=now)
+        finding(of, at=now)
+        happened_on("shared", of, now)
+    with scopes.within(scopes.OfClusters(["prod-eu"])):
+        for model in (JobHost, HostEvent, FindingHost):
+            assert set(model.objects.values_list("cluster", flat=True)) == {"prod-eu"}
+
+
+@pytest.mark.parametrize("path", ["/hosts/", "/hosts/bad/", "/hosts/bad/taskmanagers"])
+def test_the_number_of_queries_does_not_grow_with_rows(viewer, three, now, path):
+    def queries():
+        cache.clear()
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            assert viewer.get(path).status_code == 200
+        return len(asked)
+
+    few = queries()
+    for number in range(20):
+        other = job(at=now)
+        happened_on("bad", other, now)
+        happened_on(f"more-{number}", other, now)
+    assert queries() == few
+
+
+def test_hosts_of_a_job_that_runs_are_kept_however_old(now):
+    long_ago = now - timedelta(days=900)
+    runs, ended, gone = job(at=now), job(at=now), job(at=now)
+    for of, left_at in ((runs, None), (ended, long_ago), (gone, None)):
+        runs_on("h", of, long_ago, left_at=left_at)
+    gone.delete()
+    old = [set(rule.old(now).values_list("job_id", flat=True)) for rule in retention.RULES if rule.model is JobHost]
+    assert set.union(*old) == {ended.job_id, gone.job_id}
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "~", "<b>bold</b>", "10.0.0.7", "a b&c=d", "%2F", "ü"])
+def test_every_name_has_a_page(viewer, now, name):
+    of = job(at=now)
+    happened_on(name, of, now)
+    text = viewer.get("/hosts/").content.decode()
+    link = text.partition('class="host" href="')[2].partition('"')[0].replace("&amp;", "&")
+    page = viewer.get(link)
+    assert page.status_code == 200 and page.context["name"] == name
+    assert "<b>bold" not in page.content.decode()

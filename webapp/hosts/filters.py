@@ -1,0 +1,53 @@
+"""What can be narrowed of hosts, of what happened on them, and of what runs there."""
+
+from spark_jobs.serving import HOST_EVENT_KINDS
+from webapp.fleet.filters import LABEL, Order
+from webapp.hosts.ranking import ANY, COUNTED, SORTS
+from webapp.lib.filter_sets import SORT, ListFilters, OfJob
+from webapp.lib.keysets import KeysetColumn
+from webapp.lib.query_parameters import Choice, Text, Whole
+
+WORST_FIRST = "-trouble"
+
+
+class HostEventFilters(OfJob):
+    host = Text()
+    label = LABEL
+    kind = Choice(HOST_EVENT_KINDS)
+    time_field = "at"
+
+
+class JobHostFilters(OfJob):
+    host = Text()
+    label = LABEL
+    order = (KeysetColumn("host"), KeysetColumn("cluster"), KeysetColumn("id"))
+
+
+class HostsFilters(ListFilters):
+    """Of all hosts, read as values: see :mod:`webapp.hosts.lookup`."""
+
+    cluster = Text()
+    label = LABEL
+    name = Text("host", "icontains", about="part of the name")
+    trouble = Choice((ANY, *COUNTED), about="only hosts with any of it, or of this kind")
+    sort = Order([f"{sign}{name}" for name in SORTS for sign in ("", "-")], about="- turns the order round; the worst first without it")
+    after = Whole(about="how many hosts come before")
+
+    @property
+    def sorting(self) -> tuple[str, bool]:
+        """By what, and whether downwards."""
+        sort = self.values.get(SORT) or WORST_FIRST
+        return sort.removeprefix("-"), sort.startswith("-")
+
+
+class HostsOfTimeFilters(HostsFilters):
+    """Pages have a time range of their own."""
+
+    time_field = "at"
+
+
+class HostFilters(ListFilters):
+    """Of one host."""
+
+    cluster = Text()
+    time_field = "at"

@@ -1,0 +1,158 @@
+"""Hosts from the database: all of them with their figures, and what is known of one. Every query is bounded and has its index."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.core.cache import cache
+from django.db.models import CharField, Count, Max, Min, Q, QuerySet, Sum
+from django.db.models.functions import Cast, Concat
+from django.utils import timezone
+
+from webapp.findings.choices import FindingState
+from webapp.findings.models import Finding, FindingHost
+from webapp.fleet.filters import LABEL
+from webapp.fleet.models import JobCurrent
+from webapp.hosts.concentration import WORDS, Concentration, concentration
+from webapp.hosts.models import HostEvent, JobHost
+from webapp.hosts.ranking import HostRow
+from webapp.lib.recent_answers import answer_key, end_of_step
+
+MOST_HOSTS = 20_000
+MOST_EVENTS = 50_000
+"""Of which hosts of a time are counted: the newest."""
+MOST_JOBS, MOST_FINDINGS, MOST_CLUSTERS = 100, 50, 20
+KEPT_S = 20
+
+LOSSES = Count(Concat("subject", Cast("at", CharField())), filter=Q(kind="taskmanager_lost"), distinct=True)
+"""Each job that ran on a TaskManager has its own row of the one loss."""
+COUNTS = {
+    "declines": Count("pk", filter=Q(kind="decline")), "expired": Count("pk", filter=Q(kind="expired")),
+    "failures": Count("pk", filter=Q(kind="failure")), "losses": LOSSES,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """``since``: from when events were counted, later than asked for where they are very many; ``is_cut``: not all hosts are there."""
+
+    rows: Sequence[HostRow]
+    since: datetime
+    is_cut: bool = False
+
+
+@dataclass(frozen=True)
+class HostJob:
+    """``called``: the job's name, else its id; ``job``: with its status, None where it is not known any more."""
+
+    row: JobHost
+    called: str
+    job: JobCurrent | None
+
+
+def hosts(given: Mapping[str, Any], start: datetime, end: datetime) -> Hosts:
+    """All that match (``cluster``, ``label``, ``name`` of :class:`webapp.hosts.filters.HostFilters`), in no order. Four queries."""
+    cluster, label, part = (given.get(name) for name in ("cluster", "label", "name"))
+    start, end = end_of_step(start), end_of_step(end)
+    key = answer_key("hosts", (HostRow, Hosts), cluster, label, part, start, end)
+    kept = cache.get(key)
+    if isinstance(kept, Hosts):
+        return kept
+
+    def narrowed(rows: QuerySet[Any]) -> QuerySet[Any]:
+        rows = LABEL.filter(rows, label)
+        rows = rows.filter(cluster=cluster) if cluster is not None else rows
+        return rows.filter(host__icontains=part) if part else rows
+
+    found: dict[tuple[str, str], HostRow] = {}
+    events = narrowed(HostEvent.objects.filter(at__gte=start, at__lte=end))
+    since = events.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first() or start
+    running = narrowed(JobHost.objects.filter(left_at__isnull=True)).values("host", "cluster").order_by()
+    happened = events.filter(at__gte=since).order_by().values("host", "cluster").annotate(**COUNTS, last_at=Max("at"))
+    named = narrowed(FindingHost.objects.filter(finding__state=FindingState.OPEN)).order_by().values("host", "cluster")
+    for part_of_all in (
+        running.annotate(jobs=Count("pk"), subtasks=Sum("subtasks"), slots=Sum("slots")),
+        happened,
+        named.annotate(findings=Count("pk"), worst_rank=Max("finding__severity_rank")),
+    ):
+        for row in part_of_all[: MOST_HOSTS + 1]:
+            place = row["host"], row["cluster"]
+            found[place] = replace(found.get(place) or HostRow(*place), **row)
+    answer = Hosts(list(found.values())[:MOST_HOSTS], since, len(found) > MOST_HOSTS)
+    cache.set(key, answer, KEPT_S)
+    return answer
+
+
+def clusters_of(host: str) -> list[str]:
+    """Where a host of this name was seen, by name. Three queries."""
+    found: set[str] = set()
+    for model in (JobHost, HostEvent, FindingHost):
+        found.update(model.objects.filter(host=host).order_by().values_list("cluster", flat=True).distinct()[:MOST_CLUSTERS])
+    return sorted(found)[:MOST_CLUSTERS]
+
+
+def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
+    """What runs there, most subtasks first, then what left last; and how many run there. Four queries."""
+    rows = JobHost.objects.filter(host=host, cluster__in=clusters)
+    running = list(rows.filter(left_at__isnull=True).order_by("-subtasks", "id")[:MOST_JOBS])
+    left = list(rows.filter(left_at__isnull=False).order_by("-left_at", "id")[: MOST_JOBS - len(running)])
+    known = jobs_called([(row.cluster, row.job_id) for row in (*running, *left)])
+    found = [HostJob(row, called(known, row), known.get((row.cluster, row.job_id))) for row in (*running, *left)]
+    return found, rows.filter(left_at__isnull=True).count()
+
+
+def jobs_called(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
+    """Those that are known, with name and status. One query."""
+    known = JobCurrent.objects.with_status(timezone.now()).only("cluster", "job_id", "name", "state", "last_seen_at")
+    rows = known.filter(cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs})
+    return {(row.cluster, row.job_id): row for row in rows}
+
+
+def called(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent) -> str:
+    """Its name, else its id."""
+    job = known.get((row.cluster, row.job_id))
+    return (job.name if job else "") or row.job_id
+
+
+def findings_of(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> list[Finding]:
+    """That name it and are open or were seen in this time; open ones first, the worst first. One query."""
+    named = FindingHost.objects.filter(host=host, cluster__in=clusters)
+    at_that_time = Q(state=FindingState.OPEN) | Q(last_seen__gte=start, first_seen__lte=end)
+    found = Finding.objects.filter(at_that_time, pk__in=named.values("finding")).defer("evidence", "related", "data")
+    return list(found.order_by("-state", "-severity_rank", "-last_seen", "-id")[:MOST_FINDINGS])
+
+
+def counts_of(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, int]:
+    """Of what happened there in this time. One query."""
+    return HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end).aggregate(**COUNTS)
+
+
+def concentrations(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> list[Concentration]:
+    """Of each kind of which anything happened there, the most striking first: of the jobs that run or ran there. Two queries."""
+    ran_here = JobHost.objects.filter(host=host, cluster__in=clusters).order_by().values("job_id")
+    on_host = HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end).order_by().values("job_id")
+    of_jobs = HostEvent.objects.filter(cluster__in=clusters, at__gte=start, at__lte=end)
+    of_jobs = of_jobs.filter(Q(job_id__in=ran_here) | Q(job_id__in=on_host))
+    counted: dict[str, dict[tuple[str, str], tuple[int, int]]] = defaultdict(dict)
+    grouped = of_jobs.order_by().values_list("kind", "cluster", "job_id").annotate(here=Count("pk", filter=Q(host=host)), total=Count("pk"))
+    for kind, cluster, job_id, here, total in grouped:
+        counted[kind][cluster, job_id] = (here, total)
+    counted = {kind: jobs for kind, jobs in counted.items() if any(here for here, _ in jobs.values())}
+    wanted = {job for jobs in counted.values() for job in jobs}
+    placed = JobHost.objects.filter(cluster__in={cluster for cluster, _ in wanted}, job_id__in={job_id for _, job_id in wanted})
+    own = Sum("subtasks", filter=Q(host=host))
+    read: Any = placed.order_by().values_list("cluster", "job_id").annotate(own=own, every=Sum("subtasks"))
+    subtasks = {(cluster, job_id): (here or 0, total or 0) for cluster, job_id, here, total in read}
+    found = [concentration(kind, jobs, {job: subtasks.get(job, (0, 0)) for job in jobs}) for kind, jobs in counted.items()]
+    return sorted(found, key=lambda one: (not one.is_notable, [*WORDS].index(one.kind) if one.kind in WORDS else len(WORDS)))
+
+
+def seen(host: str, clusters: Sequence[str], jobs: Sequence[HostJob]) -> tuple[datetime | None, datetime | None]:
+    """First and newest that is known of it; ``jobs``: of the host. Two queries."""
+    first = JobHost.objects.filter(host=host, cluster__in=clusters).aggregate(at=Min("first_seen_at"))["at"]
+    happened = HostEvent.objects.filter(host=host, cluster__in=clusters).aggregate(first=Min("at"), last=Max("at"))
+    here = [one.row.left_at or (one.job.last_seen_at if one.job else None) or one.row.as_of for one in jobs]
+    firsts, lasts = [first, happened["first"]], [*here, happened["last"]]
+    return min(filter(None, firsts), default=None), max(filter(None, lasts), default=None)

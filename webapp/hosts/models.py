@@ -1,0 +1,60 @@
+"""Which job runs on which host, and what happened there."""
+
+from django.db import models
+
+from webapp.lib.scoped_rows import scoped
+
+
+@scoped()
+class JobHost(models.Model):
+    """Serving table ``job_host``: what one job runs on one host, or ran there."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    host = models.CharField(max_length=300)
+    subtasks = models.BigIntegerField()
+    slots = models.BigIntegerField()
+    vertices = models.BigIntegerField()
+    first_seen_at = models.DateTimeField()
+    left_at = models.DateTimeField(null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "host"], name="job_host_key")]
+        indexes = [
+            models.Index(fields=["host", "cluster", "id"], name="job_host_of_host"),
+            models.Index(fields=["left_at"], name="job_host_left"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subtasks} subtasks of {self.job_id} on {self.host}"
+
+
+@scoped()
+class HostEvent(models.Model):
+    """Serving table ``host_event``: something that happened to one job on one host."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    host = models.CharField(max_length=300)
+    at = models.DateTimeField()
+    kind = models.CharField(max_length=32)
+    subject = models.CharField(max_length=300)
+    taskmanager_id = models.TextField(null=True)
+    vertex_name = models.TextField(null=True)
+    subtask = models.BigIntegerField(null=True)
+    checkpoint_id = models.BigIntegerField(null=True)
+    trigger_time = models.DateTimeField(null=True)
+    detail = models.TextField(null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "host", "at", "kind", "subject"], name="host_event_key")]
+        indexes = [
+            models.Index(fields=["host", "-at", "-id"], name="host_event_of_host"),
+            models.Index(fields=["-at", "-id"], name="host_event_newest"),
+            models.Index(fields=["cluster", "-at", "-id"], name="host_event_of_cluster"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} on {self.host} at {self.at:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,103 @@
+"""What happened on a host across all jobs, in order: what is told of it, findings that name it, jobs that came and left."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+
+from webapp.checkpoints.querysets import trigger_ms
+from webapp.findings.models import Finding
+from webapp.hosts.concentration import WORDS
+from webapp.hosts.lookup import HostJob, called, jobs_called
+from webapp.hosts.models import HostEvent
+
+MOST_MOMENTS = 200
+SEVERE = {"critical": "crit", "warning": "warn"}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """``jobs``: (cluster, id, name) of those that it concerns; ``trigger_ms``: of the checkpoint of the first of them."""
+
+    at: datetime
+    tone: str
+    title: str
+    detail: str = ""
+    jobs: tuple[tuple[str, str, str], ...] = ()
+    taskmanager_id: str = ""
+    checkpoint_id: int | None = None
+    trigger_ms: int | None = None
+    finding: int | None = None
+
+
+@dataclass(frozen=True)
+class HostTimeline:
+    """Newest first; ``left_out`` of the oldest did not fit."""
+
+    moments: Sequence[Moment]
+    left_out: bool = False
+
+
+def timeline(
+    events: QuerySet[HostEvent], jobs: Iterable[HostJob], findings: Iterable[Finding], start: datetime, end: datetime, kind: str | None
+) -> HostTimeline:
+    """``events``: of the host; ``kind``: only what happened of this kind. Two queries."""
+    rows = list(events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1])
+    found = list(_happened(rows))
+    if not kind:
+        found += [*_findings(findings), *_moves(jobs)]
+    # Of what is older than the oldest event that was read, the events are missing.
+    since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
+    within = sorted((one for one in found if since <= one.at <= end), key=lambda one: (one.at, one.title), reverse=True)
+    return HostTimeline(within[:MOST_MOMENTS], len(rows) > MOST_MOMENTS or len(within) > MOST_MOMENTS)
+
+
+def _happened(rows: Sequence[HostEvent]) -> Iterator[Moment]:
+    """A loss that several jobs were told of is one."""
+    known = jobs_called([(row.cluster, row.job_id) for row in rows])
+    alike: dict[tuple[Any, ...], list[HostEvent]] = {}
+    for row in rows:
+        own = () if row.kind == "taskmanager_lost" else (row.job_id,)
+        alike.setdefault((row.at, row.kind, row.subject, row.cluster, *own), []).append(row)
+    for (_, kind, *_), same in alike.items():
+        one = same[0]
+        jobs = tuple((row.cluster, row.job_id, called(known, row)) for row in same)
+        triggered = trigger_ms(one.trigger_time) if one.trigger_time else None
+        title, detail = _words(one)
+        tone = "warn" if kind == "expired" else "crit"
+        yield Moment(one.at, tone, title, detail, jobs, one.taskmanager_id or "", one.checkpoint_id, triggered)
+
+
+def _words(row: HostEvent) -> tuple[str, str]:
+    task = f"{row.vertex_name or 'a task'}{'' if row.subtask is None else f'/{row.subtask}'}"
+    detail = row.detail or ""
+    if row.kind == "decline":
+        return f"Checkpoint {row.checkpoint_id} declined by {task}", detail
+    if row.kind == "expired":
+        return (
+            f"Checkpoint {row.checkpoint_id} expired",
+            f"subtasks here had not acknowledged: {row.vertex_name}" if row.vertex_name else "",
+        )
+    if row.kind == "failure":
+        return f"Task failed: {row.subject}", detail
+    if row.kind == "taskmanager_lost":
+        return f"TaskManager {row.subject} lost", detail
+    return f"{WORDS.get(row.kind, row.kind).capitalize()}: {row.subject}", detail
+
+
+def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
+    for one in findings:
+        jobs = ((one.cluster, one.job_id, one.job_name or one.job_id),) if one.job_id else ()
+        yield Moment(one.first_seen, SEVERE.get(one.severity, "done"), f"Found: {one.title}", one.rule, jobs, finding=one.pk)
+        if one.closed_at is not None:
+            yield Moment(one.closed_at, "ok", f"No longer found: {one.title}", one.rule, jobs, finding=one.pk)
+
+
+def _moves(jobs: Iterable[HostJob]) -> Iterator[Moment]:
+    for one in jobs:
+        key = ((one.row.cluster, one.row.job_id, one.called),)
+        yield Moment(one.row.first_seen_at, "done", "A job was first seen to run here", "", key)
+        if one.row.left_at is not None:
+            yield Moment(one.row.left_at, "done", "A job runs here no longer", "", key)

@@ -1,0 +1,150 @@
+"""Hosts: all of them, the worst first; one with what happened there, what runs there and which findings name it."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from webapp.findings.badges import severity_badge
+from webapp.findings.choices import FindingState
+from webapp.fleet.badges import JOB_BADGES
+from webapp.fleet.list_controls import clusters_control
+from webapp.hosts import lookup
+from webapp.hosts.columns import headings
+from webapp.hosts.concentration import WORDS
+from webapp.hosts.documents import EVENT_NAMES, HOST_NAMES, host_rows
+from webapp.hosts.filters import HostEventFilters, HostsFilters
+from webapp.hosts.models import HostEvent
+from webapp.hosts.ranking import ANY
+from webapp.hosts.taskmanagers import slowest_here, taskmanagers_of
+from webapp.hosts.timeline import timeline
+from webapp.lib import scopes
+from webapp.lib.badges import UNKNOWN
+from webapp.lib.exports import export_response
+from webapp.lib.list_pages import Control, filter_form
+from webapp.lib.recent_answers import end_of_step
+from webapp.lib.timeranges import DEFAULT_TO, TimeRange, of_request, parse
+
+PAGE_SIZE = 50
+MOST_EXPORTED = 50_000
+SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
+TROUBLE = {
+    "": "All hosts", ANY: "with any trouble", "declines": "with declines", "expired": "with expired checkpoints",
+    "failures": "with failed tasks", "losses": "with lost TaskManagers", "findings": "named by open findings",
+}  # fmt: skip
+
+
+def last_day(request: HttpRequest) -> TimeRange:
+    """What a host did shows over a day, not over the hours that pages show by default."""
+    now = timezone.now()
+    return of_request(request, now, parse({"from": "now-24h", "to": DEFAULT_TO}, now))
+
+
+@require_GET
+def hosts(request: HttpRequest) -> HttpResponse:
+    time_range = last_day(request)
+    filters = HostsFilters.of_page(request.GET)
+    found, matching = host_rows(filters, time_range.from_time, time_range.to_time)
+    first = min(max(filters.values.get("after") or 0, 0), max(len(matching) - 1, 0) // PAGE_SIZE * PAGE_SIZE)
+    context: dict[str, Any] = {
+        "time_range": time_range,
+        "range_query": time_range.query if time_range.chosen else "",
+        "filters": filters,
+        "filter_form": filter_form(
+            request, filters, Control("trouble", "Trouble", list(TROUBLE.items())), clusters_control(),
+            Control("name", "Part of the name", id="filter-search"),
+        ),
+        "headings": headings(*filters.sorting),
+        "is_worst_first": filters.sorting == ("trouble", True),
+        "rows": matching[first : first + PAGE_SIZE],
+        "matching": len(matching),
+        "first": first + 1,
+        "last": min(first + PAGE_SIZE, len(matching)),
+        "previous": max(first - PAGE_SIZE, 0) if first else None,
+        "next": first + PAGE_SIZE if first + PAGE_SIZE < len(matching) else None,
+        "found": found,
+        "counted_less": found.since > end_of_step(time_range.from_time),
+    }  # fmt: skip
+    return render(request, "hosts/hosts.html", context)
+
+
+@require_GET
+def hosts_export(request: HttpRequest, form: str) -> HttpResponseBase:
+    """All that match, in the page's order."""
+    time_range = last_day(request)
+    filters = HostsFilters.of_page(request.GET)
+    filters.check()
+    _, matching = host_rows(filters, time_range.from_time, time_range.to_time)
+    return export_response(form, "weir-hosts", HOST_NAMES, ({name: getattr(row, name) for name in HOST_NAMES} for row in matching))
+
+
+@require_GET
+def page(request: HttpRequest, host: str) -> HttpResponse:
+    time_range = last_day(request)
+    start, end = time_range.from_time, time_range.to_time
+    known, clusters = _clusters(request, host)
+    filters = HostEventFilters.of_page({"kind": request.GET.get("kind", "")}, HostEvent.objects.filter(host=host, cluster__in=clusters))
+    jobs, running = lookup.jobs_of(host, clusters)
+    findings = lookup.findings_of(host, clusters, start, end)
+    story = timeline(filters.qs, jobs, findings, start, end, filters.values.get("kind"))
+    first, last = lookup.seen(host, clusters, jobs)
+    context: dict[str, Any] = {
+        "name": host,
+        "is_known": bool(set(known) & set(clusters)),
+        "clusters": clusters,
+        "other_clusters": [one for one in known if one not in clusters],
+        "time_range": time_range,
+        "range_query": time_range.query if time_range.chosen else "",
+        "counts": lookup.counts_of(host, clusters, start, end),
+        "concentrations": lookup.concentrations(host, clusters, start, end),
+        "moments": [(one, SHAPES.get(one.tone, "■")) for one in story.moments],
+        "left_out": story.left_out,
+        "event_filters": filters,
+        "kinds": list(WORDS.items()),
+        "kind": filters.values.get("kind", ""),
+        "jobs": [(one, JOB_BADGES.get(one.job.status, UNKNOWN) if one.job else UNKNOWN) for one in jobs],
+        "running": running,
+        "subtasks": sum(one.row.subtasks for one in jobs if one.row.left_at is None),
+        "findings": [(one, severity_badge(one.severity)) for one in findings],
+        "open_findings": sum(one.state == FindingState.OPEN for one in findings),
+        "first_seen": first,
+        "last_seen": last,
+    }
+    return render(request, "hosts/host.html", context)
+
+
+@require_GET
+def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
+    """The part of the page that takes longer, after the rest."""
+    time_range = last_day(request)
+    start, end = time_range.from_time, time_range.to_time
+    _, clusters = _clusters(request, host)
+    jobs, _ = lookup.jobs_of(host, clusters)
+    context = {"found": taskmanagers_of(host, clusters, start, end), "slowest": slowest_here(host, jobs, start, end)}
+    return render(request, "hosts/_taskmanagers.html", context | {"several": len(clusters) > 1, "time_range": time_range})
+
+
+@require_GET
+def export(request: HttpRequest, host: str, form: str) -> HttpResponseBase:
+    """What happened there in the range, newest first."""
+    time_range = last_day(request)
+    given = {key: request.GET.get(key, "") for key in ("cluster", "kind")}
+    rows = HostEventFilters.of_page(given, HostEvent.objects.filter(host=host)).checked()
+    rows = rows.filter(at__range=(time_range.from_time, time_range.to_time)).order_by("-at", "-id").values(*EVENT_NAMES)
+    return export_response(form, "weir-host", EVENT_NAMES, rows[:MOST_EXPORTED].iterator(chunk_size=1_000))
+
+
+def _clusters(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
+    """Those where a host of this name was seen, and those that are shown: the one that is asked for, else all.
+
+    A link from a page that names a host leads somewhere even where nothing more is known of it.
+    """
+    known = lookup.clusters_of(host)
+    chosen = request.GET.get("cluster", "")
+    if chosen and scopes.current().holds(chosen):
+        return known, [chosen]
+    if not known:
+        raise Http404("No job was seen on a host of this name.")
+    return known, known
