@@ -2,45 +2,19 @@
 
 import hashlib
 import json
-import os
 import shutil
-import subprocess
-import sys
+import sqlite3
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests import postgresql as installed
-from webapp.config.environment import PROJECT_DIR
+from tests.webapp.backup.installation import Installation, told_by
 
 PASSPHRASE = "correct horse battery staple"
-
-
-@dataclass
-class Installation:
-    home: Path
-    database_url: str = ""
-    passphrase: str = ""
-
-    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))}
-        variables = {**clean, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "WEIR_HOME": str(self.home)}
-        for name, value in (("WEIR_DATABASE_URL", self.database_url), ("WEIR_BACKUP_PASSPHRASE", self.passphrase)):
-            variables |= {name: value} if value else {}
-        return subprocess.run([sys.executable, *words], env=variables, cwd=PROJECT_DIR, capture_output=True, text=True, check=False)
-
-    def restore(self, folder: Path) -> None:
-        done = self.run("manage.py", "restore", str(folder))
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    def story(self, *steps: str) -> dict[str, Any]:
-        done = self.run("-m", "tests.webapp.backup.lived_in", *steps)
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-        told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return told
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +58,30 @@ def test_what_was_on_postgresql_is_there_again_in_another_database_and_goes_on(p
     told = other.story("see=after", "take=1.20.5/B:more", "see=on")
     assert told["after"] == before and before["secret"] and before["api"]["checkpoints"]["results"]
     assert told["on"]["restarts"] == 0 and told["on"]["tables"]["fleet_jobcurrent"] > before["tables"]["fleet_jobcurrent"]
+
+
+def test_a_backup_that_is_made_in_the_middle_of_a_cycle_becomes_what_the_original_became(
+    original: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    lived = Installation(tmp_path / "lived", passphrase=PASSPHRASE)
+    lived.restore(original[0])
+    writing = lived.begin(f"hold={tmp_path}", "take=1.20.5/B:more", "see=on")
+    while not (tmp_path / "held").exists() and writing.poll() is None:
+        time.sleep(0.1)
+    done = lived.run("manage.py", "backup", str(tmp_path / "backup"))
+    (tmp_path / "go").touch()
+    became = told_by(writing)["on"]
+    assert done.returncode == 0, done.stderr
+    with sqlite3.connect(tmp_path / "backup" / "database" / "weir.sqlite3") as kept:
+        states = dict(kept.execute("SELECT state, count(*) FROM pipeline_manifest GROUP BY state"))
+        assert states["written"] == 1 and kept.execute("SELECT count(*) FROM pipeline_pipelinerun WHERE state = 'running'").fetchone() == (
+            1,
+        )
+    other = Installation(tmp_path / "other", passphrase=PASSPHRASE)
+    other.restore(tmp_path / "backup")
+    told = other.story("work", "see=after")["after"]
+    assert (told["api"], told["fleet"]) == (became["api"], became["fleet"]) and "more" in told["fleet"]
+    assert told["restarts"] == 0
 
 
 def refused(here: Installation, folder: Path, *more: str) -> str:
