@@ -3,15 +3,17 @@
 import os
 import re
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from django.core.management import get_commands
 from redis import AuthenticationError, Redis, ResponseError
 
-from webapp.config import schedule
+from webapp.config import schedule, secrets
 from webapp.config.environment import PROJECT_DIR
 from webapp.supervisor import redis
 
@@ -71,6 +73,31 @@ def test_what_is_waited_for_in_health_has_a_check() -> None:
                 assert "test" in SERVICES[name]["healthcheck"], name
 
 
+def test_every_service_that_goes_on_running_has_a_check() -> None:
+    """Each is run in ``tests/integration/test_production.py``, that of the queue below."""
+    unchecked = {name for name, service in SERVICES.items() if "test" not in service["healthcheck"]}
+    assert unchecked == {name for name, service in SERVICES.items() if service["restart"] == "no"} == {"database-schema"}
+
+
+@pytest.mark.parametrize("text", ["compose.yaml", "compose.env.example", "README.md"])
+def test_commands_for_docker_name_services_files_and_commands_that_exist(text: str) -> None:
+    """Of the example of secrets those of Python are run: what they print is accepted."""
+    written = (PROJECT_DIR / text).read_text()
+    for name in re.findall(r"\bcp (\S+) \.env\b", written):
+        assert (PROJECT_DIR / name).is_file()
+    for service, command in re.findall(r"docker compose run --rm (\S+) python manage\.py (\w+)", written):
+        assert service in OURS and command in get_commands()
+    for service in re.findall(r"docker compose up --scale (\S+)=", written):
+        assert service in SERVICES
+    for code, name in re.findall(r"^# python3 -c '(.+)'\n(\w+)=$", written, re.MULTILINE):
+        value = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        assert len(value) >= 40
+        if name == "WEIR_FIELD_KEYS":
+            assert secrets.are_field_keys(value)
+        if name == "WEIR_SECRET_KEY":
+            assert len(value) >= 50
+
+
 def test_images_of_others_are_pinned() -> None:
     for name, service in SERVICES.items():
         if name not in OURS:
@@ -94,6 +121,22 @@ def test_the_image_checks_hashes_and_runs_as_nobody_special() -> None:
     assert re.search(r"^USER weir$", DOCKERFILE, re.MULTILINE)
 
 
+def is_healthy(password: str, socket: Path, folder: Path) -> bool:
+    """The check itself; ``redis-cli``, which the image of the queue brings, is what its client of Python says."""
+    client = folder / "redis-cli"
+    client.write_text(
+        f"#!{sys.executable}\nimport os, redis, sys\n"
+        f"client = redis.Redis(unix_socket_path={str(socket)!r}, password=os.environ['REDISCLI_AUTH'])\n"
+        "print('PONG' if sys.argv[1:] == ['ping'] and client.ping() else '')\n"
+    )
+    client.chmod(0o755)
+    kind, command = SERVICES["queue"]["healthcheck"]["test"]
+    assert kind == "CMD-SHELL"
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}", "REDIS_PASSWORD": password}
+    shell = ["sh", "-c", command.replace("$$", "$")]
+    return subprocess.run(shell, env=environment, capture_output=True, check=False).returncode == 0
+
+
 def test_the_queue_answers_nobody_without_its_password_and_shows_it_to_nobody(tmp_path: Path) -> None:
     """The command itself, with the server that is at hand."""
     service, password = SERVICES["queue"], "a-b_c" * 8
@@ -110,6 +153,7 @@ def test_the_queue_answers_nobody_without_its_password_and_shows_it_to_nobody(tm
             Redis(unix_socket_path=str(socket)).ping()
         client = Redis(unix_socket_path=str(socket), password=password)
         assert client.ping()
+        assert is_healthy(password, socket, tmp_path) and not is_healthy("another", socket, tmp_path)
         with pytest.raises(ResponseError, match="unknown command"):
             client.config_get("requirepass")
         assert password not in Path(f"/proc/{server.pid}/cmdline").read_text()

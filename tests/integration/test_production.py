@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
+import pgserver
 import psycopg
 import pytest
 import yaml
@@ -35,7 +37,7 @@ class Production:
     """The services of the compose file as processes of this machine, with its addresses in place of their names."""
 
     def __init__(self, home: Home, database_url: str, redis_url: str) -> None:
-        self.home, self.web, self.master, self.connect = home, free_port(), free_port(), free_port()
+        self.home, self.web, self.master, self.connect, self.worker_page = home, free_port(), free_port(), free_port(), free_port()
         self.children: dict[str, Child] = {}
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "SPARK_"))}
         self.variables = clean | {
@@ -66,6 +68,7 @@ class Production:
             "/tmp/spark-work": str(self.home.folder("spark-work")),
             "/tmp/spark-warehouse": str(self.home.folder("spark-warehouse")),
             "spark.connect.grpc.binding.port=15002": f"spark.connect.grpc.binding.port={self.connect}",
+            "8081": str(self.worker_page),
             "4": "2",
         }
         words = [here.get(word, word) for word in SERVICES[service]["command"]]
@@ -79,8 +82,24 @@ class Production:
         assert run.returncode in (0, 1), run.stdout + run.stderr
         return run.stdout
 
+    def alive_file(self, service: str) -> Path:
+        return self.home.folder("alive") / service
+
+    def is_healthy(self, service: str, alive_file: Path | None = None) -> bool:
+        """Its check, as Docker would run it in the container."""
+        kind, *words = SERVICES[service]["healthcheck"]["test"]
+        here = {"/tmp/weir-alive": str(alive_file or self.alive_file(service)), "'spark-master'": "'127.0.0.1'", "7077": str(self.master)}
+        here |= {"127.0.0.1:8000": f"127.0.0.1:{self.web}", "8081": str(self.worker_page), "15002": str(self.connect)}
+        for name, value in here.items():
+            words = [word.replace(name, value) for word in words]
+        command = ["sh", "-c", *words] if kind == "CMD-SHELL" else words
+        variables = self.variables | {"PGHOST": parse_qs(urlsplit(self.variables["WEIR_DATABASE_URL"]).query)["host"][0]}
+        variables["PATH"] += f":{Path(pgserver.__file__).parent / 'pginstall' / 'bin'}"
+        return subprocess.run(command, env=variables, cwd=PROJECT_DIR, capture_output=True, timeout=60, check=False).returncode == 0
+
     def start(self, service: str) -> None:
-        child = Child(Program(service, self.command(service), self.variables, PROJECT_DIR), self.home.folder("logs"))
+        variables = self.variables | {"WEIR_ALIVE_FILE": str(self.alive_file(service))}
+        child = Child(Program(service, self.command(service), variables, PROJECT_DIR), self.home.folder("logs"))
         self.children[service] = child
         child.start()
 
@@ -132,6 +151,21 @@ def test_every_service_of_ours_keeps_running(production: Production) -> None:
 
 def test_the_workers_and_beat_report_for_duty(production: Production) -> None:
     until(lambda: production.get("/readyz") == 200, 90, "readiness")
+
+
+def test_every_service_is_healthy_by_its_own_check(production: Production) -> None:
+    for service in (*production.children, "database"):
+        until(lambda service=service: production.is_healthy(service), 60, f"the health of {service}")
+
+
+def test_whoever_has_not_worked_for_minutes_is_not_healthy(production: Production) -> None:
+    """What a worker that hangs leaves: the file is there, and old."""
+    file = production.alive_file("nobody")
+    assert not production.is_healthy("beat", file)
+    file.touch()
+    assert production.is_healthy("beat", file)
+    os.utime(file, (time.time() - 240,) * 2)
+    assert not production.is_healthy("beat", file)
 
 
 def test_an_administrator_can_be_made(production: Production) -> None:

@@ -8,7 +8,7 @@ from celery.signals import setup_logging, task_postrun, task_prerun
 from django.conf import settings
 
 from ingest import log_lines
-from webapp.config import beat
+from webapp.config import alive, beat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 # Django's checks are of the code and are made before it is released; in every worker they would load all pages: 0.6 s and 30 MB each.
@@ -43,4 +43,5 @@ def _end(task: Task[..., object], **_: object) -> None:
 setup_logging.connect(_keep_logging)
 task_prerun.connect(_begin)
 task_postrun.connect(_end)
+alive.keep()
 app.autodiscover_tasks(["webapp.pipeline"])

@@ -109,6 +109,7 @@ class Environment:
     least_free_mb: int = _read(number, "WEIR_LEAST_FREE_MB", 1024, 16, 100_000_000)
     most_kept_mb: int = _read(number, "WEIR_MOST_KEPT_MB", 0, 0, 1_000_000_000)
     log_format: str = _read(text, "WEIR_LOG_FORMAT", log_lines.TEXT, "text or json", log_lines.FORMS.__contains__)
+    alive_file: str = _read(text, "WEIR_ALIVE_FILE", "", "the path of a file that workers and beat touch", check.is_absolute)
     demo: bool = _read(flag, "WEIR_DEMO", True)
     collect_interval_s: int = _read(number, "WEIR_COLLECT_INTERVAL_S", 8, 3, 3600)
     spark_interval_s: int = _read(number, "WEIR_SPARK_INTERVAL_S", 8, 3, _DAY_S)

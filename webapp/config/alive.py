@@ -1,0 +1,30 @@
+"""A file that a worker or beat touches while it is connected to the broker and works, by whose age a container tells whether it does.
+
+Asked over the broker (``celery inspect ping``) each check would start a Python of its own for a second of CPU.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from celery.signals import after_task_publish, beat_init, heartbeat_sent, worker_init
+from django.conf import settings
+
+
+def keep() -> None:
+    """``WEIR_ALIVE_FILE`` is touched by a worker with each heartbeat (every two seconds), by beat with each tick that it sends."""
+    worker_init.connect(_of_worker)
+    beat_init.connect(_of_beat)
+
+
+def _of_worker(**_: Any) -> None:
+    if settings.WEIR.alive_file:
+        heartbeat_sent.connect(_touch)
+
+
+def _of_beat(**_: Any) -> None:
+    if settings.WEIR.alive_file:
+        after_task_publish.connect(_touch)
+
+
+def _touch(**_: Any) -> None:
+    Path(settings.WEIR.alive_file).touch()
