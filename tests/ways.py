@@ -31,6 +31,9 @@ Way = Literal["plain", "fleet", "alone"]
 METRICS_OF_TASKS = re.compile(r"/jobs/[0-9a-f]{32}/vertices/[0-9a-f]{32}/(backpressure|metrics|subtasks/metrics|subtasks/\d+/metrics)")
 """What a JobManager beside a Prometheus is not asked for."""
 
+PART = re.compile(r'(?:(min|max|sum) by \(__name__, task_id\) \()?\{__name__=~"([^"]*)"(?:,job_id="([0-9a-f]+)")?\}\)?')
+"""Of a query: what is put together, of which names and job."""
+
 
 def recorded() -> list[str]:
     """``<version>/<incident>`` of each."""
@@ -96,23 +99,41 @@ class Series:
         base = "http://prometheus"
 
     def __init__(self, folder: Path) -> None:
-        self._series = json.loads(gzip.decompress((folder / "prometheus.json.gz").read_bytes()))
-        instants = [at for one in self._series for at, _value in one["values"]]
+        self.all = json.loads(gzip.decompress((folder / "prometheus.json.gz").read_bytes()))
+        instants = [at for one in self.all for at, _value in one["values"]]
         self.first_s, self.last_s = min(instants), max(instants)
 
     async def get(self, path: str) -> Any:
         asked = {name: values[0] for name, values in parse_qs(urlsplit(path).query).items()}
-        names = set(re.search(r'__name__=~"([^"]*)"', asked["query"])[1].split("|"))  # type: ignore[index]
-        job = re.search(r'job_id="([0-9a-f]+)"', asked["query"])
-        start_s, end_s = int(asked["start"]), int(asked["end"])
         result = [
+            one for found in PART.finditer(asked["query"]) for one in self._part(*found.groups(), int(asked["start"]), int(asked["end"]))
+        ]
+        assert not re.sub(" or on [(]__name__, task_id[)] ", "", PART.sub("", asked["query"])), "the query is not understood as a whole"
+        return {"status": "success", "data": {"resultType": "matrix", "result": result}}
+
+    def _part(self, aggregate: str | None, names: str, job_id: str | None, start_s: int, end_s: int) -> list[dict[str, Any]]:
+        found = [
             {"metric": one["metric"], "values": values}
-            for one in self._series
-            if one["metric"]["__name__"] in names
-            and (job is None or one["metric"].get("job_id") == job[1])
+            for one in self.all
+            if re.fullmatch(names, one["metric"]["__name__"])
+            and (job_id is None or one["metric"].get("job_id") == job_id)
             and (values := [[at, value] for at, value in one["values"] if start_s <= at <= end_s])
         ]
-        return {"status": "success", "data": {"resultType": "matrix", "result": result}}
+        if aggregate is None:
+            return found
+        together: dict[tuple[str, str], dict[float, list[float]]] = {}
+        for one in found:
+            values_at = together.setdefault((one["metric"]["__name__"], one["metric"]["task_id"]), {})
+            for at, value in one["values"]:
+                values_at.setdefault(at, []).append(float(value))
+        put = {"min": min, "max": max, "sum": sum}[aggregate]
+        return [
+            {
+                "metric": {"__name__": name, "task_id": vertex},
+                "values": [[at, str(put(values))] for at, values in sorted(values_at.items())],
+            }
+            for (name, vertex), values_at in together.items()
+        ]
 
 
 def _scraped(folder: Path, url: str) -> Iterator[tuple[Any, ...]]:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from ingest.errors import IngestError
 from ingest.flink_rest.client import RestClient
 from ingest.prometheus import rows
+from ingest.prometheus.gauges import gauge_rows, gauges_query
 from ingest.prometheus.matrix import Series, series
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, selector
 from ingest.records import Job, Observed, Record, Skip
@@ -34,12 +35,9 @@ class SeriesClient(Protocol):
     async def get(self, path: str) -> Any: ...
 
 
-async def asked_series(
-    client: SeriesClient, scope: str, names: Mapping[str, Any], span: tuple[int, int, int], job_id: str = ""
-) -> list[Series]:
-    """Series of these names within ``span``: first and last instant and the step between, in epoch seconds."""
+async def asked_series(client: SeriesClient, query: str, span: tuple[int, int, int]) -> list[Series]:
+    """What the query gives within ``span``: first and last instant and the step between, in epoch seconds."""
     start_s, end_s, step_s = span
-    query = selector(names, scope, job_id)
     asked = urlencode({"query": query, "start": start_s, "end": end_s, "step": step_s})
     return list(series(await client.get(f"/api/v1/query_range?{asked}")))
 
@@ -102,11 +100,18 @@ class _Reading:
         try:
             subtasks = rows.Subtasks(await self._series(TASK_NAMES, job.job_id))
         except IngestError as error:
-            self.skips.append(Skip(f"job {job.job_id}", getattr(error, "reason", "error"), str(error)))
+            self._skip_job(job, error)
             return
         if self._is_alone:
             self._take([(at, rows.with_vertices(job, subtasks))])
         self._take(subtasks.rows(job.job_id, placed=self._is_alone))
+        try:
+            self._take(gauge_rows(job.job_id, await self._asked(gauges_query(self._source.selector, job.job_id))))
+        except IngestError as error:
+            self._skip_job(job, error)
+
+    def _skip_job(self, job: Job, error: IngestError) -> None:
+        self.skips.append(Skip(f"job {job.job_id}", getattr(error, "reason", "error"), str(error)))
 
     def _take(self, found: Iterable[tuple[datetime, Record]]) -> None:
         for at, record in found:
@@ -117,5 +122,8 @@ class _Reading:
         return tuple(Observed(self._cluster, at, SOURCE, tuple(records)) for at, records in sorted(self._records.items()))
 
     async def _series(self, names: Mapping[str, Any], job_id: str = "") -> list[Series]:
+        return await self._asked(selector(names, self._source.selector, job_id))
+
+    async def _asked(self, query: str) -> list[Series]:
         span = self._span
-        return await asked_series(self._client, self._source.selector, names, (span.start_s, span.end_s, span.step_s), job_id)
+        return await asked_series(self._client, query, (span.start_s, span.end_s, span.step_s))

@@ -13,7 +13,7 @@ from ingest.errors import IngestError
 from ingest.flink_rest.faults import Unanswered
 from ingest.prometheus import rows
 from ingest.prometheus.collector import MAX_STEPS, SeriesClient, asked_series
-from ingest.prometheus.names import HISTORY, TASK_NAMES
+from ingest.prometheus.names import HISTORY, TASK_NAMES, selector
 from ingest.records import Observed, Record, Skip, VertexMetrics
 from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, PrometheusSource
@@ -104,7 +104,8 @@ async def read_history(
             requests += 1
             start_s = max(at.oldest_s, at.before_s - CHUNK_S)
             try:
-                told = await asked_series(client, prometheus.selector, TASK_NAMES, (start_s, at.before_s - STEP_S, STEP_S), job_id)
+                query = selector(TASK_NAMES, prometheus.selector, job_id)
+                told = await asked_series(client, query, (start_s, at.before_s - STEP_S, STEP_S))
             except Unanswered as error:
                 return SourceRead(_observed(source.name, found), at.saved(), (Skip(f"job {job_id}", error.reason, str(error)),))
             except IngestError as error:

@@ -49,6 +49,11 @@ _SAMPLED = {field.name for field in fields(TaskManager)}
 TASKMANAGER_NAMES = known(TASKMANAGER, {column: names for column, names in TASKMANAGER_METRICS.items() if column in _SAMPLED})
 
 
+def number_in(label: str | None) -> int | None:
+    """Of a label that is a number, such as ``subtask_index``."""
+    return int(label) if label and label.isascii() and label.isdigit() and len(label) <= 9 else None
+
+
 def selector(names: Iterable[str], scope: str, job_id: str = "") -> str:
     """Series of any of these names, within ``scope``: matchers of the cluster such as ``namespace="flink"``, or nothing."""
     matchers = [f'__name__=~"{"|".join(names)}"', f'job_id="{job_id}"' if job_id else "", scope.strip().strip("{}").strip().rstrip(",")]

@@ -14,7 +14,7 @@ from ingest.flink_rest.payloads.fields import clean_text, real, signed, whole
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.flink_rest.vertex_rows import by_index
 from ingest.prometheus.matrix import Series
-from ingest.prometheus.names import COUNTERS, JOB_NAMES, STATES, TASK_NAMES, TASKMANAGER_NAMES
+from ingest.prometheus.names import COUNTERS, JOB_NAMES, STATES, TASK_NAMES, TASKMANAGER_NAMES, number_in
 from ingest.records import Job, TaskManager, Vertex, VertexMetrics
 
 _COLUMNS = frozenset(column for column, _ in TASK_NAMES.values())
@@ -33,8 +33,8 @@ class Subtasks:
 
     def _take(self, one: Series) -> None:
         column, rank = TASK_NAMES.get(one.labels.get("__name__", ""), ("", 0))
-        vertex, subtask = one.labels.get("task_id", ""), _number(one.labels.get("subtask_index"))
-        attempt = _number(one.labels.get("task_attempt_num"))
+        vertex, subtask = one.labels.get("task_id", ""), number_in(one.labels.get("subtask_index"))
+        attempt = number_in(one.labels.get("task_attempt_num"))
         if not column or not is_flink_id(vertex) or subtask is None or subtask >= MAX_PARALLELISM:
             return
         self.names.setdefault(vertex, one.labels.get("task_name", ""))
@@ -150,10 +150,6 @@ def _keep_best(columns: dict[str, tuple[int, float]], column: str, rank: int, va
     """Of several spellings of a metric the first in rank."""
     if column not in columns or rank < columns[column][0]:
         columns[column] = (rank, value)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 9 else None
 
 
 _READ: dict[str, Callable[[Any], float | int | None]] = {"records_in": _whole, "records_out": _whole, "watermark_ms": _signed}

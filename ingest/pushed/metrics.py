@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.prometheus import rows
+from ingest.prometheus.gauges import gauge_rows, of_gauge
 from ingest.prometheus.matrix import Series
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES
 from ingest.pushed.metrics_spool import BEHIND_S, MetricsSpool
@@ -56,14 +57,20 @@ def _whole(found: Any, otherwise: int) -> int:
 
 def _take(found: dict[datetime, list[Record]], series: list[Series], is_alone: bool) -> int:
     of_tasks: dict[str, list[Series]] = defaultdict(list)
+    of_gauges: dict[str, list[Series]] = defaultdict(list)
     for one in series:
         if one.labels["__name__"] in TASK_NAMES:
             of_tasks[one.labels.get("job_id", "")].append(one)
+        elif of_gauge(one.labels["__name__"]):
+            of_gauges[one.labels.get("job_id", "")].append(one)
     subtasks = {job_id: rows.Subtasks(of_job) for job_id, of_job in of_tasks.items()}
     jobs = {job.job_id: (moment, job) for moment, job in rows.jobs(one for one in series if one.labels["__name__"] in JOB_NAMES)}
     for job_id, of_job in subtasks.items():
         for moment, sample in of_job.rows(job_id, placed=is_alone):
             found[moment].append(sample)
+    for job_id, of_job in of_gauges.items():
+        for moment, figures in gauge_rows(job_id, of_job):
+            found[moment].append(figures)
     if is_alone:
         for job_id, (moment, job) in jobs.items():
             found[moment].append(rows.with_vertices(job, subtasks.get(job_id) or rows.Subtasks(())))

@@ -19,11 +19,12 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 
 from ingest.errors import Refused
 from ingest.json_bounds import TooManyValues, decoded
+from ingest.prometheus.gauges import of_gauge
 from ingest.prometheus.matrix import LAST_INSTANT_S
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
 from ingest.pushed.bodies import TooLarge
 
-LABELS = ("job_id", "job_name", "task_id", "task_name", "subtask_index", "task_attempt_num", "tm_id", "host")
+LABELS = ("job_id", "job_name", "task_id", "task_name", "subtask_index", "task_attempt_num", "operator_id", "tm_id", "host")
 MAX_LABEL_CHARACTERS = 1_000
 _RATE = "_rate"
 _NAMES = {name.lower(): name for name in (*TASK_NAMES, *JOB_NAMES, *TASKMANAGER_NAMES)}
@@ -119,7 +120,7 @@ def _wanted_name(given: Any) -> str | None:
     if not isinstance(given, str) or len(given) > 300:
         return None
     name = spelled("", given).lower()
-    return _NAMES.get(name) or _NAMES.get(name.removesuffix(_RATE))
+    return _NAMES.get(name) or _NAMES.get(name.removesuffix(_RATE)) or (name if of_gauge(name) else None)
 
 
 def _sample(name: str, point: Any) -> Sample | None:

@@ -202,6 +202,13 @@ def test_what_makes_them_long_must_be_known():
     assert "phases" in unknown(untold, "checkpoint.too_frequent")
 
 
+def test_where_no_settings_were_seen_the_interval_is_unknown_and_where_checkpoints_are_off_there_is_none():
+    unseen = window(*long_ones(), vertex_windows=CALM, config=CheckpointConfig(), **PLAN)
+    assert "settings" in unknown(unseen, "checkpoint.too_frequent")
+    assert not found(replace(unseen, config=CheckpointConfig(mode="exactly_once")), "checkpoint.too_frequent")
+    assert not found(replace(unseen, terminal=True), "checkpoint.too_frequent")
+
+
 def test_a_minimum_for_the_fleet_counts_only_where_somebody_set_one():
     quick = window(*minutely(6))
     assert not found(quick, "checkpoint.too_frequent")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.diagnosis.samples import Annotation, JobWindow, VertexState
+from spark_jobs.diagnosis.samples import Annotation, CheckpointSample, JobWindow, VertexState
 from tests import windows
 from tests.diagnosis.graphs import found, held, hot, job, unknown, vertex
 
@@ -84,6 +84,15 @@ def test_small_states_say_nothing():
 
 def test_without_records_and_state_it_is_unknown():
     assert unknown(job(edges="source>agg"), RULE)
+
+
+def test_with_checkpoints_but_no_state_of_subtasks_only_records_are_judged():
+    """As a Prometheus and logs alone tell them, or Flink before 1.15."""
+    completed = (CheckpointSample(7, 1000, "completed"),)
+    assert "state" in unknown(replace(agg(100.0, 110.0), checkpoints=completed), RULE)
+    assert found(replace(agg(900.0, 100.0), checkpoints=completed), RULE)["agg"].data["of"] == "records"
+    told = (VertexState("agg", 7, 1000, (0, 0)),)
+    assert not unknown(replace(agg(100.0, 110.0), checkpoints=completed, vertex_states=told), RULE)
 
 
 def counted(recording, vertex_id, from_ms, to_ms):

@@ -123,6 +123,28 @@ def test_a_log_alone_tells_it_and_names_task_and_checkpoint():
     assert "enrich (2) looked for" in found.cause
 
 
+GONE_AS_A_WHOLE = (
+    "org.apache.flink.runtime.client.JobInitializationException: Could not start the JobMaster.\n"
+    "Caused by: java.io.FileNotFoundException: Cannot find checkpoint or savepoint file/directory "
+    "'s3://b/sp/savepoint-1-2' on file system 's3'.\n"
+)
+
+
+def test_a_log_alone_tells_it_of_a_job_that_did_not_start():
+    ended = LogEvent(990_000, "job_terminal", detail=GONE_AS_A_WHOLE, fields={"to_state": "FAILED"})
+    (found,) = judged(window(events=(ended,)))
+    assert dict(found.data)["files"] == [{"path": "s3://b/sp/savepoint-1-2", "attempts": 1}]
+    assert "did not start" in found.cause
+    (same,) = judged(window(events=(ended,), failures=(JobFailure(989_990, "x", stacktrace=GONE_AS_A_WHOLE),)))
+    assert same.data == found.data
+
+
+def test_the_end_of_a_job_is_no_attempt_beside_those_of_its_tasks():
+    ended = LogEvent(996_000, "job_terminal", detail=TRACE, fields={"to_state": "FAILED"})
+    (found,) = judged(window(events=(failed(), ended)))
+    assert dict(found.data)["files"] == [{"path": HDFS, "attempts": 1}]
+
+
 def test_rest_alone_tells_it_too_and_it_is_forgotten_after_ten_minutes():
     told = window(failures=(JobFailure(990_000, "java.lang.Exception", task="enrich (2/4)", stacktrace=TRACE),))
     assert judged(told)[0].severity == "critical"

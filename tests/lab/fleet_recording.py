@@ -4,7 +4,7 @@ python -m tests.lab.fleet_recording INCIDENT FOLDER [--version 2.3.0] [--in-high
 
 Writes ``FOLDER/<version>/<incident>/``: what ``python -m ingest record`` leaves of REST and plain logs, packed; ``pods/``: what the
 processes printed, JSON in CRI's envelope; ``prometheus.json.gz``: every series that a real Prometheus scraped, of the metrics that
-Weir reads.
+Weir reads; ``gauges.json.gz``: by job, what it answered where Weir asks it to put those of subtasks together.
 """
 
 import argparse
@@ -17,8 +17,10 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
+from ingest.prometheus.gauges import GAUGE_NAMES, gauges_query
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, selector
 from tests.lab import high_availability
 from tests.lab.cluster import Lab, started
@@ -41,22 +43,28 @@ def record(lab: Lab, folder: Path, seconds: int, every_s: int = STEP_S) -> None:
             kept = folder / "pods" / log.relative_to(lab.layout.pods)
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(log, kept)
-        series = samples(prometheus, began, time.time())
-    (folder / "prometheus.json.gz").write_bytes(gzip.compress(json.dumps(series, separators=(",", ":")).encode(), mtime=0))
+        span = (began, time.time())
+        of_subtasks = [selector(names, prometheus.selector) for names in (JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, [GAUGE_NAMES])]
+        series = [one for query in of_subtasks for one in samples(prometheus, query, *span)]
+        gauges = {job_id: samples(prometheus, gauges_query(prometheus.selector, job_id), *span) for job_id in jobs_of(series)}
+    for name, found in (("prometheus", series), ("gauges", gauges)):
+        (folder / f"{name}.json.gz").write_bytes(gzip.compress(json.dumps(found, separators=(",", ":")).encode(), mtime=0))
     for path in (folder / "rest.jsonl", *(folder / "logs").iterdir(), *(folder / "pods").rglob("*.log")):
         pack(path)
     tell_how(lab, folder, seconds=seconds, every_s=every_s, step_s=STEP_S)
 
 
-def samples(prometheus: Prometheus, began: float, ended: float) -> list[dict[str, object]]:
-    """As ``query_range`` answers, at multiples of the step, of all names that Weir asks for."""
-    found = []
-    for names in (JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES):
-        span = {"start": int(began) // STEP_S * STEP_S, "end": int(ended) // STEP_S * STEP_S, "step": STEP_S}
-        asked = urlencode({"query": selector(names, prometheus.selector), **span})
-        with urllib.request.urlopen(f"{prometheus.url}/api/v1/query_range?{asked}", timeout=60) as answer:
-            found += json.load(answer)["data"]["result"]
+def samples(prometheus: Prometheus, query: str, began: float, ended: float) -> list[dict[str, Any]]:
+    """As ``query_range`` answers, at multiples of the step."""
+    span = {"start": int(began) // STEP_S * STEP_S, "end": int(ended) // STEP_S * STEP_S, "step": STEP_S}
+    asked = urlencode({"query": query, **span})
+    with urllib.request.urlopen(f"{prometheus.url}/api/v1/query_range?{asked}", timeout=60) as answer:
+        found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
     return found
+
+
+def jobs_of(series: list[dict[str, Any]]) -> list[str]:
+    return sorted({one["metric"]["job_id"] for one in series if "job_id" in one["metric"]})
 
 
 @contextlib.contextmanager

@@ -35,7 +35,7 @@ _ENDS = {end: (place, column, aggregate) for place, (column, (end, aggregate)) i
 _ALSO = (("rocksdb.", "rocksdb_"), ("Input.1.", "Input.0."))
 """Other spellings: a point is made an underscore by some releases; a second input has buffers of its own."""
 _KNOWN = re.compile(rf"(?:.*\.)?({'|'.join(map(re.escape, _ENDS))})", re.DOTALL)
-_LARGEST = 1e17
+LARGEST = 1e17
 """Watermarks that have not come yet are Long.MIN, those of what ended Long.MAX."""
 
 
@@ -59,9 +59,9 @@ def gauges(body: Any) -> dict[str, tuple[str, float]]:
             continue
         _, column, aggregate = known
         value = entry.raw(aggregate)
-        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST:
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST:
             before = found.get(column)
-            found[column] = aggregate, value if before is None else _joined(aggregate, before[1], value)
+            found[column] = aggregate, value if before is None else put_together(aggregate, before[1], value)
     return found
 
 
@@ -70,7 +70,7 @@ def joined(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
     found: dict[str, float] = {}
     for part in parts:
         for column, (aggregate, value) in part.items():
-            found[column] = value if column not in found else _joined(aggregate, found[column], value)
+            found[column] = value if column not in found else put_together(aggregate, found[column], value)
     return {column: round(value) for column, value in found.items()}
 
 
@@ -81,5 +81,6 @@ def _known(name: str) -> tuple[int, str, str] | None:
     return _ENDS[found[1]] if found else None
 
 
-def _joined(aggregate: str, one: float, other: float) -> float:
+def put_together(aggregate: str, one: float, other: float) -> float:
+    """By ``min``, ``max`` or ``sum``."""
     return one + other if aggregate == "sum" else max(one, other) if aggregate == "max" else min(one, other)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_known
-from spark_jobs.diagnosis.checkpoint_history import anything_known, completed, recent
+from spark_jobs.diagnosis.checkpoint_history import anything_known, checkpoints_are_off, completed, recent
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.interval_advice import interval_for
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, dominating_phase
@@ -47,8 +47,10 @@ RULE = "checkpoint.too_frequent"
 )  # fmt: skip
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     interval_ms = window.config.interval_ms
-    if window.terminal or not interval_ms:
+    if window.terminal or checkpoints_are_off(window):
         return
+    if not interval_ms:
+        raise NotJudged("the checkpoint settings of this job have not been seen")
     fleet_minimum_ms = limits[f"{RULE}.fleet_minimum_interval_s"] * 1000
     below_fleet_minimum, long_ms = interval_ms < fleet_minimum_ms, limits[f"{RULE}.interval_share"] * interval_ms
     if anything_known(window) and not below_fleet_minimum and not any(_is_long(one, long_ms) for one in window.checkpoints):

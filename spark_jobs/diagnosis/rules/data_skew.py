@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from spark_jobs.diagnosis.checkpoint_history import completed
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.meters import meters_agree, meters_are_of_now
 from spark_jobs.diagnosis.origins import pressure_of
@@ -94,8 +95,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             found[part.vertex_id] = replace(known, state=state, state_at_ms=part.trigger_time_ms)
     for uneven in found.values():
         yield _finding(window, limits, uneven)
-    if remembered and not window.terminal:
+    if window.terminal:
+        return
+    if remembered:
         raise NotJudged(f"records counted for each subtask of {list_text(remembered)}, whose meters are uneven but remember a minute")
+    if not window.vertex_states and completed(window.checkpoints):
+        raise NotJudged("the state of each subtask, which Flink's REST API tells of single checkpoints (1.15 and later)")
 
 
 def _sets_pace(window: JobWindow, limits: Limits, uneven: Uneven) -> bool:

@@ -34,7 +34,7 @@ class Attempt:
     "Restore lacks a file",
     "Tasks failed while they restored their state since a file of the checkpoint is not there.",
     hold_s=600,
-    reads=("task_state FAILED",),
+    reads=("task_state FAILED", "job_terminal"),
     thresholds=(
         Threshold(FAILURES, 1, "count", 1, 1000, "One is enough: the next attempt reads the same checkpoint, so the same file."),
         Threshold(WINDOW, 600, "s", 60, 86_400, "Ten minutes: as long as attempts follow each other, they are one story."),
@@ -48,10 +48,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _attempts(window: JobWindow) -> list[Attempt]:
-    """Of the log, else of exceptions as REST lists them, which are fewer: both report the same failures."""
-    logged = ((one.at_ms, (_task(one), one.attempt), one.detail) for one in window.events)
+    """Of the log, else of exceptions as REST lists them, which are fewer: both report the same failures.
+
+    A job that did not start has no task that fails; its end is logged with the reason.
+    """
+    logged = ((one.at_ms, (_task(one), one.attempt), one.detail) for one in window.events if one.kind == "task_state")
     reported = ((one.at_ms, (one.task, one.at_ms), one.stacktrace) for one in window.failures)
-    for told in (logged, reported):
+    ended = ((one.at_ms, (None, one.at_ms), one.detail) for one in window.events if one.kind == "job_terminal")
+    for told in (logged, reported, ended):
         # JobManager and TaskManager log the same failure.
         found = {key: Attempt(at_ms, path, key[0]) for at_ms, key, trace in told if (path := missing_at_restore(trace))}
         if found:

@@ -25,7 +25,7 @@ from ingest.pushed import metrics_spool, otlp_metrics
 from ingest.pushed.metrics import read_pushed
 from ingest.pushed.metrics_spool import MetricsSpool
 from ingest.pushed.spool import Behind
-from ingest.records import Job, TaskManager, VertexMetrics
+from ingest.records import Job, TaskManager, VertexGauges, VertexMetrics
 from ingest.shard_collector import collect_shard
 from ingest.sources import ClusterSource
 from tests.ingest.prometheus.test_recorded import STEP_S, lines, read, records
@@ -187,3 +187,16 @@ def test_a_cycle_of_the_collector_brings_pushed_samples_into_the_lake_once(tmp_p
     scraped, _ = read("2.3.0")
     assert len(found) == len(records(scraped, VertexMetrics))
     assert any(row["busy_ms_per_s"] for row in found)
+
+
+def test_figures_of_rocksdb_and_of_inputs_are_put_together_over_states_and_subtasks(tmp_path):
+    """Two operators of one vertex may have a state of the same name."""
+    stopped = "flink.taskmanager.job.task.operator._timer_state/event_user-timers.rocksdb_is-write-stopped"
+    behind = "flink.taskmanager.job.task.operator.currentInput1Watermark"
+    at = AT_S - 35
+    points = [(TASK | {"operator_id": operator, "subtask_index": str(index)}, at, 1) for operator in ("c", "d") for index in (0, 1)]
+    watermarks = [(TASK | {"subtask_index": str(index)}, at, 1_000 + index) for index in (0, 1)]
+    body = encoded(metric(stopped, points), metric(behind, watermarks))
+    MetricsSpool(tmp_path / "metrics").take(otlp_metrics.from_protobuf(body).samples, AT_S)
+    (row,) = records(read_pushed(source(tmp_path, step_s=10), {}, AT), VertexGauges)
+    assert (row.job_id, row.vertex_id, row.writes_stopped, row.input1_watermark_ms) == (TASK["job_id"], TASK["task_id"], 4, 1_000)
