@@ -143,7 +143,7 @@ def _scraped(folder: Path, url: str) -> Iterator[tuple[Any, ...]]:
         ClusterSource(CLUSTER, url, prometheus=PrometheusSource("http://prometheus"), metrics_interval_s=step_s),
     )
     cursor: dict[str, Any] = {"until_s": client.first_s - step_s}
-    for at_s in range(client.first_s + step_s, client.last_s + 3 * step_s, 10 * step_s):
+    for at_s in (*range(client.first_s + step_s, client.last_s, 10 * step_s), client.last_s + 2 * step_s):
         at = datetime.fromtimestamp(at_s, UTC)
         read = asyncio.run(read_metrics(client, source, cursor, lambda at=at: at))  # type: ignore[arg-type, misc]
         cursor = read.cursor

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.diagnosis.samples import Annotation, CheckpointSample, JobWindow, VertexState
+from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, CheckpointSample, JobWindow, VertexState
 from tests import windows
 from tests.diagnosis.graphs import found, held, hot, job, unknown, vertex
 
@@ -89,7 +89,11 @@ def test_without_records_and_state_it_is_unknown():
 def test_with_checkpoints_but_no_state_of_subtasks_only_records_are_judged():
     """As a Prometheus and logs alone tell them, or Flink before 1.15."""
     completed = (CheckpointSample(7, 1000, "completed"),)
-    assert "state" in unknown(replace(agg(100.0, 110.0), checkpoints=completed), RULE)
+    judged = replace(agg(100.0, 110.0), checkpoints=completed)
+    assert "state" in unknown(judged, RULE)
+    by_rest = CheckpointConfig(mode="exactly_once", interval_ms=10_000)
+    assert "state" in unknown(replace(judged, config=by_rest, at_ms=601_001), RULE)
+    assert not unknown(replace(judged, config=by_rest, at_ms=601_000), RULE), "which is still to come"
     assert found(replace(agg(900.0, 100.0), checkpoints=completed), RULE)["agg"].data["of"] == "records"
     told = (VertexState("agg", 7, 1000, (0, 0)),)
     assert not unknown(replace(agg(100.0, 110.0), checkpoints=completed, vertex_states=told), RULE)

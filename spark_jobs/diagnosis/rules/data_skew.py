@@ -19,6 +19,8 @@ from spark_jobs.diagnosis.wording import bytes_text, list_text, share_text
 
 RULE = "data.skew"
 RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
+STATE_KEPT_MS = 600_000
+"""A window knows the state of the newest checkpoint in each ten minutes."""
 MIN_RECORDS, MIN_STATE, BUSY = f"{RULE}.min_records_per_s", f"{RULE}.min_state_bytes", f"{RULE}.busy_ratio"
 
 
@@ -99,8 +101,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     if remembered:
         raise NotJudged(f"records counted for each subtask of {list_text(remembered)}, whose meters are uneven but remember a minute")
-    if not window.vertex_states and completed(window.checkpoints):
+    if not window.vertex_states and _state_is_untold(window):
         raise NotJudged("the state of each subtask, which Flink's REST API tells of single checkpoints (1.15 and later)")
+
+
+def _state_is_untold(window: JobWindow) -> bool:
+    """Checkpoints completed, and REST either told nothing of the job or had the time to tell of one of them."""
+    since_ms = min((one.ended_ms for one in completed(window.checkpoints)), default=window.at_ms)
+    return since_ms < window.at_ms - (STATE_KEPT_MS if window.config.mode else 0)
 
 
 def _sets_pace(window: JobWindow, limits: Limits, uneven: Uneven) -> bool:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import fsum
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting
@@ -56,15 +57,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _loads(window: JobWindow) -> tuple[list[Load], int]:
     """By TaskManager, and how many tasks there are."""
     of_vertices: dict[str, Counter[str]] = {}
-    busy, hosts, tasks = dict[str, float](), dict[str, str | None](), 0
+    busy, hosts, tasks = dict[str, list[float]](), dict[str, str | None](), 0
     for vertex in window.vertex_windows:
         tasks += vertex.parallelism or len(vertex.taskmanager_id)
         for subtask, taskmanager in enumerate(vertex.taskmanager_id):
             if taskmanager:
                 of_vertices.setdefault(taskmanager, Counter())[vertex.vertex_id] += 1
                 hosts.setdefault(taskmanager, value(vertex.host, subtask))
-                busy[taskmanager] = busy.get(taskmanager, 0.0) + (value(vertex.busy_ratio, subtask) or 0.0)
-    found = (Load(name, hosts[name], counts.total(), busy[name], counts) for name, counts in of_vertices.items())
+                busy.setdefault(taskmanager, []).append(value(vertex.busy_ratio, subtask) or 0.0)
+    found = (Load(name, hosts[name], counts.total(), fsum(busy[name]), counts) for name, counts in of_vertices.items())
     return sorted(found, key=lambda load: load.taskmanager_id), tasks
 
 
