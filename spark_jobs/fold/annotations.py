@@ -44,7 +44,8 @@ def annotations(
     """
     logged = log_mentions(events, outages, types)
     anew = (one for one in made_anew(jobs) if not _is_logged(one, logged, events))
-    mentions = [*rest_mentions(jobs, types), *anew, *logged, *lost]
+    restarted = [one.at_ms for one in logged if one.kind == "restart"]
+    mentions = [*rest_mentions(jobs, types, restarted), *anew, *logged, *lost]
     return [*(_folded(close) for close in _close_together(mentions)), *(_savepoint(fact) for fact in facts if fact["is_savepoint"])]
 
 

@@ -12,9 +12,10 @@ COUNTER_LAG_MS = 60_000
 """The counter is a metric, fetched every ten seconds and asked for in another request: it may rise well after the state changed."""
 
 
-def rest_mentions(jobs: Sequence[Row], types: Types = NO_TYPES) -> list[Mention]:
-    """``jobs``: lake rows of one job, one for each instant, in order of time."""
-    return [mention for row in jobs for mention in _of_one_answer(row, types)] + [*_uncounted_restarts(jobs), *_rescaled(jobs)]
+def rest_mentions(jobs: Sequence[Row], types: Types = NO_TYPES, logged_restarts: Sequence[int] = ()) -> list[Mention]:
+    """``jobs``: lake rows of one job, one for each instant, in order of time. ``logged_restarts``: instants by the log, in epoch ms."""
+    by_state = [mention for row in jobs for mention in _of_one_answer(row, types)]
+    return [*by_state, *_uncounted_restarts(jobs, logged_restarts), *_rescaled(jobs)]
 
 
 def _of_one_answer(row: Row, types: Types) -> Iterator[Mention]:
@@ -45,12 +46,16 @@ def _entered(row: Row, state: str) -> int | None:
     return next((entry["since"] for entry in row["state_since"] or () if entry["state"] == state), None)
 
 
-def _uncounted_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
-    """Restarts that the counter tells of and no state does: regions that restart while the job keeps RUNNING (up to 1.10)."""
+def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[Mention]:
+    """Restarts that the counter alone tells of: regions that restart while the job keeps RUNNING (up to 1.10).
+
+    A Prometheus tells no states of the past, so that only the log dates what it counts.
+    """
     counted = [row for row in jobs if row["restarts"] is not None]
     anew = {row["observed_at"]: since for row, since in _graphs(jobs)}
     for before, row in pairwise(counted):
-        dated = (_entered(row, "RESTARTING"), max((at for seen, at in anew.items() if seen <= row["observed_at"]), default=None))
+        by_log = max((at for at in logged if at <= row["observed_at"]), default=None)
+        dated = (_entered(row, "RESTARTING"), max((at for seen, at in anew.items() if seen <= row["observed_at"]), default=None), by_log)
         is_dated = any(at is not None and at - before["observed_at"] > -COUNTER_LAG_MS for at in dated)
         if row["restarts"] > before["restarts"] and not is_dated:
             yield by_rest("restart", "", row["observed_at"], "restart", {"count": row["restarts"] - before["restarts"]}, row)

@@ -55,6 +55,15 @@ def test_a_counter_that_rises_after_the_state_was_seen_is_not_told_twice() -> No
     assert only(notes(jobs))["at"] == noon(12)
 
 
+def test_a_counter_alone_is_dated_by_the_log_and_not_told_twice() -> None:
+    """As a Prometheus tells it, which knows no states of the past."""
+    jobs = [{"observed_at": noon(0), "restarts": 0}, {"observed_at": noon(100), "restarts": 1}]
+    log = [job_state(62, "RESTARTING"), job_state(64, "RUNNING")]
+    assert only(notes(jobs, log=log))["at"] == noon(62)
+    later = [{"observed_at": noon(200), "restarts": 1}, {"observed_at": noon(300), "restarts": 2}]
+    assert sorted(row["at"] for row in notes([*jobs, *later], log=log)) == [noon(62), noon(300)]
+
+
 def test_a_restore_says_from_what_and_whether_it_was_claimed() -> None:
     path = f"file:/ckpt/{OTHER_JOB}/chk-6"
     rest = {"restored_at": noon(1), "restored_checkpoint_id": 6, "restored_path": path}

@@ -102,7 +102,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if remembered:
         raise NotJudged(f"records counted for each subtask of {list_text(remembered)}, whose meters are uneven but remember a minute")
     if not window.vertex_states and _state_is_untold(window):
-        raise NotJudged("the state of each subtask, which Flink's REST API tells of single checkpoints (1.15 and later)")
+        raise NotJudged("full state of each subtask, which the REST API gives for a checkpoint since Flink 1.15")
 
 
 def _state_is_untold(window: JobWindow) -> bool:
