@@ -57,8 +57,8 @@ def gauge_rows(job_id: str, found: Iterable[Series]) -> Iterator[tuple[datetime,
                 attempts.setdefault(attempt or 0, []).append((name, value))
     for (vertex, at_s), subtasks in sorted(told.items(), key=lambda item: (item[0][1], item[0][0])):
         if figures := _figures([one for attempts in subtasks.values() for one in attempts[max(attempts)]]):
-            at = datetime.fromtimestamp(at_s, UTC)
-            yield at, VertexGauges(job_id, vertex, at, **figures)
+            sampled_at = datetime.fromtimestamp(at_s, UTC)
+            yield sampled_at, VertexGauges(job_id, vertex, sampled_at, **figures)
 
 
 def _figures(values: Iterable[tuple[str, float]]) -> dict[str, int]:

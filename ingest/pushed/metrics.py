@@ -68,8 +68,8 @@ def _take(found: dict[datetime, list[Record]], series: list[Series], is_alone: b
     for job_id, of_job in subtasks.items():
         for moment, sample in of_job.rows(job_id, placed=is_alone):
             found[moment].append(sample)
-    for job_id, of_job in of_gauges.items():
-        for moment, figures in gauge_rows(job_id, of_job):
+    for job_id, gauges in of_gauges.items():
+        for moment, figures in gauge_rows(job_id, gauges):
             found[moment].append(figures)
     if is_alone:
         for job_id, (moment, job) in jobs.items():
