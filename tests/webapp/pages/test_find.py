@@ -9,12 +9,13 @@ from django.utils import timezone
 
 from ingest.flink_logs.patterns import PATTERNS, UNREAD
 from tests.webapp.builders import cluster, fact, job
+from tests.webapp.hosts.builders import runs_on
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.site.palette.hits import MOST_OF_GROUP
 
 pytestmark = pytest.mark.django_db
-QUERIES = 8
-"""Session, user, state of the data; jobs by name, jobs by the name before the number, checkpoints, jobs of a line."""
+QUERIES = 10
+"""Session, user, state of the data; two of hosts; jobs by name, jobs by the name before the number, checkpoints, jobs of a line."""
 
 
 @pytest.fixture
@@ -57,6 +58,14 @@ def test_on_the_page_of_a_job_a_number_alone_is_of_its_checkpoints(viewer, now):
     assert [title for title, _url in found(viewer, "7", **here)["Checkpoints"][0]] == ["payments, checkpoint 7"]
     assert found(viewer, "7") == {"Checkpoints": ([], "Put the name of a job before the number, such as payments 7.")}
     assert found(viewer, "9" * 19, **here) == {}
+
+
+def test_a_part_of_the_name_finds_a_host_in_each_of_its_clusters(viewer, now):
+    for name in ("prod-eu", "prod-us"):
+        runs_on("flink-tm-7.rack2", job(name, at=now), now)
+    links, _note = found(viewer, "TM-7")["Hosts"]
+    assert links == [("flink-tm-7.rack2", f"/hosts/flink-tm-7.rack2/?cluster={name}") for name in ("prod-eu", "prod-us")]
+    assert all(viewer.get(url).status_code == 200 for _title, url in links)
 
 
 def test_rules_and_pages_are_found_by_words_of_their_names(viewer, now):

@@ -16,6 +16,7 @@ from spark_jobs.diagnosis.registry import all_rules
 from webapp.checkpoints.reasons import in_words
 from webapp.fleet.models import JobCurrent
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
+from webapp.site.palette.hosts import host_address
 
 SHORTEST = 20
 """Shorter texts are names."""
@@ -69,6 +70,8 @@ def _of_job(event: LogEvent | None) -> Iterator[Hit]:
             yield Hit(f"{job.name or job.job_id}, checkpoint {event.checkpoint_id}", address, job.cluster)
         events = f"{reverse('job', args=[job.cluster, job.job_id])}?kind={event.kind}#events"
         yield Hit(f"{job.name or job.job_id}, such lines", events, job.cluster)
+        if event.host:
+            yield Hit(event.host, host_address(event.host, job.cluster), f"host · {job.cluster}")
 
 
 def _rules(event: LogEvent | None) -> Iterator[Hit]:
