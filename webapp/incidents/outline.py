@@ -8,6 +8,7 @@ from django.db.models import Count, Max, Min, Q
 from spark_jobs.diagnosis.incidents import MOST_COMPARED, IncidentFinding, cause_of
 from webapp.findings.choices import SEVERITY_RANK, FindingState
 from webapp.findings.models import Finding
+from webapp.fleet.attempts import oldest_of_lines
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.members import of_row
 from webapp.incidents.models import Incident
@@ -27,7 +28,6 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
         .values("incident_member__incident")
         .annotate(
             findings=Count("pk"),
-            jobs=Count("job_id", distinct=True, filter=~Q(job_id="")),
             rank=Max("severity_rank"),
             began=Min("first_seen"),
             last=Max("last_seen"),
@@ -35,6 +35,7 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
             open=Count("pk", filter=Q(state=FindingState.OPEN)),
         )
     }
+    jobs = _logical_jobs(ids)
     at_hand: dict[int, list[IncidentFinding]] = defaultdict(list)
     for finding, incident in near.values():
         at_hand[incident].append(finding)
@@ -51,7 +52,7 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
         if found is None:
             row.state, row.ended_at, row.finding_count = IncidentState.CLOSED, row.ended_at or row.last_seen, 0
             continue
-        row.finding_count, row.job_count, row.severity_rank = found["findings"], found["jobs"], found["rank"]
+        row.finding_count, row.job_count, row.severity_rank = found["findings"], jobs.get(row.pk, 0), found["rank"]
         row.severity = SEVERITY_OF_RANK[row.severity_rank]
         row.began_at, row.last_seen = found["began"], found["last"]
         if found["open"] and row.state == IncidentState.CLOSED and row.is_acknowledged:
@@ -63,6 +64,20 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
     Incident.objects.filter(pk__in=begun_anew).update(
         acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment="", acknowledged_rank=0
     )
+
+
+def _logical_jobs(ids: Collection[int]) -> dict[int, int]:
+    """How many jobs the findings of each are of; a job that was submitted again is one, whatever its ids."""
+    named = Finding.objects.filter(incident_member__incident__in=ids).exclude(job_id="").order_by()
+    read = named.values_list("incident_member__incident", "cluster", "job_id").annotate(first=Min("first_seen"))
+    rows = list(read)
+    if not rows:
+        return {}
+    lines = oldest_of_lines({(cluster, job_id) for _, cluster, job_id, _ in rows}, min(first for *_, first in rows))
+    found: dict[int, set[tuple[str, str]]] = defaultdict(set)
+    for incident, cluster, job_id, _ in rows:
+        found[incident].add((cluster, lines[cluster, job_id]))
+    return {incident: len(jobs) for incident, jobs in found.items()}
 
 
 def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:

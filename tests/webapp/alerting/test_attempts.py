@@ -16,6 +16,9 @@ from webapp.alerting.views.alerts import silence_address
 from webapp.findings import overrides
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.fleet.attempts import line_of
+from webapp.incidents.joining import join
+from webapp.incidents.models import IncidentMember
+from webapp.incidents.outline import outline
 
 pytestmark = pytest.mark.django_db
 KEY = "pressure.root.backpressured_ratio"
@@ -128,3 +131,16 @@ def test_what_was_set_by_id_before_is_named_by_the_upgrade(line, now):
     upgrade.silence_names(apps, None)
     assert {ThresholdOverride.objects.get().job_name, RuleSetting.objects.get().job_name} == {"orders"}
     assert Silence.objects.get().matcher_lines == 'cluster="prod-eu"\njob="orders"'
+
+
+def test_an_incident_over_attempts_of_one_job_is_of_one_job_and_over_two_jobs_of_two(line, now):
+    found = [finding(one, "pressure.root", first_seen=one.start_time, last_seen=one.last_seen_at) for one in line]
+    incident = join(found[:1], now).of_finding[found[0].pk]
+    other = finding(attempt(now - timedelta(minutes=9), name="carts"), "pressure.root", first_seen=now, last_seen=now)
+    for members, jobs in ((found[1:], 1), ([other], 2)):
+        for one in members:
+            IncidentMember.objects.update_or_create(finding=one, defaults={"incident": incident})
+        outline([incident.pk], {})
+        incident.refresh_from_db()
+        assert incident.job_count == jobs
+    assert incident.finding_count == 4
