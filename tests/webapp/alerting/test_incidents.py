@@ -242,6 +242,7 @@ def test_the_page_has_the_cause_on_top_and_a_time_line_of_what_happened_and_was_
     assert page.index("<h1>map back-pressures</h1>") < page.index("Checkpoints expired")
     for said in ("Found: map back-pressures", "Fired: 2 alerts", "Notified: 2 alerts", "follows from"):
         assert said in page
+    assert f"/jobs/{expiry.cluster}/{expiry.job_id}/before-after/?at=" in page
     (silence,) = Silence.objects.all()
     assert (silence.matcher_lines, silence.ends_at - silence.starts_at) == (f'incident="{expiry.uid}"', timedelta(hours=4))
     later = client.get(reverse("incident", args=[expiry.uid]), {"from": "now-1h", "to": "now"}).content.decode()

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import re
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.core.cache import cache
@@ -129,6 +131,16 @@ def test_routine_log_events_show_when_asked_for(viewer, now):
     assert kinds() == ["checkpoint_expired"]
     assert sorted(kinds(kind="all")) == ["checkpoint_expired", "task_state"]
     assert kinds(kind="task_state") == ["task_state"]
+
+
+def test_a_log_event_leads_to_its_host_and_to_the_job_before_and_after_it(viewer, now):
+    of = job(at=now)
+    event(of, "checkpoint_expired", now, "Checkpoint 3 expired", host="tm-7")
+    page = unescape(viewer.get(url(of)).content.decode())
+    (before_after,) = re.findall(r'class="at" href="([^"]*)"', page)
+    (host,) = re.findall(r'class="host" href="([^"]*)"', page)
+    at = viewer.get(before_after).context["at"]
+    assert abs(at - now) < timedelta(seconds=1) and viewer.get(host).context["name"] == "tm-7"
 
 
 def test_exceptions_are_folded_and_escaped(viewer, now):
