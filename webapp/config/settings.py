@@ -98,7 +98,7 @@ TEMPLATES = [
                 "webapp.site.menu.menu",
                 "webapp.lib.context.page",
             ],
-            "builtins": ["django.templatetags.static", "webapp.lib.filters", "webapp.lib.host_links"],
+            "builtins": ["django.templatetags.static", "webapp.lib.filters", "webapp.lib.host_links", "webapp.lib.silence_links"],
         },
     },
 ]

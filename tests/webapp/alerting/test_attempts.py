@@ -1,6 +1,8 @@
 """A job with a new id is the same job: alerts, silences, settings and thresholds follow its name, pages show the line of its ids."""
 
+import re
 from datetime import timedelta
+from html import unescape
 from importlib import import_module
 
 import pytest
@@ -12,13 +14,13 @@ from webapp.alerting import setting_actions
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, RuleSetting, Silence
 from webapp.alerting.policies import Policies
-from webapp.alerting.views.alerts import silence_address
 from webapp.findings import overrides
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.fleet.attempts import line_of
 from webapp.incidents.joining import join
 from webapp.incidents.models import IncidentMember
 from webapp.incidents.outline import outline
+from webapp.lib.silence_links import silence_address, silence_url
 
 pytestmark = pytest.mark.django_db
 KEY = "pressure.root.backpressured_ratio"
@@ -114,8 +116,23 @@ def test_what_is_set_for_a_job_stays_when_it_gets_another_id(line):
 def test_a_silence_of_an_alert_is_one_of_the_name(line, now):
     found(line[1], now)
     evaluate(now)
-    address = silence_address(Alert.objects.get())
+    address = silence_url(Alert.objects.get())
     assert "job%3D%22orders%22" in address and line[1].job_id not in address
+
+
+def test_lists_and_pages_lead_an_operator_to_a_silence_of_the_job_by_cluster_and_name(line, now, operator, viewer):
+    open_one = finding(line[2], "checkpoint.declined", now)
+    evaluate(now)
+    for path in ("/", "/alerts/", "/findings/", f"/findings/{open_one.pk}/", f"/jobs/prod-eu/{line[2].job_id}/"):
+        page = unescape(operator.get(path).content.decode())
+        (address,) = {one for one in re.findall(r'href="(/alerts/silences/new[^"]*)"', page) if "matchers" in one}
+        form = operator.get(address).context["form"]["matchers"].value()
+        assert 'cluster="prod-eu"\njob="orders"' in form and line[2].job_id not in form
+        assert "/alerts/silences/new?" not in viewer.get(path).content.decode()
+
+
+def test_a_name_that_no_form_can_hold_is_silenced_by_its_id_and_never_wider():
+    assert "job_id%3D%22abc%22" in silence_address("prod-eu", "two\nlines", "abc")
 
 
 def test_what_was_set_by_id_before_is_named_by_the_upgrade(line, now):

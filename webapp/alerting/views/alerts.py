@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -34,8 +33,8 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
-from webapp.lib.matchers import BadMatcher, Matcher, as_lines, matcher
 from webapp.lib.refusals import refusal_as_message
+from webapp.lib.silence_links import silence_address
 from webapp.lib.timeranges import around
 
 PAGE_SIZE = 50
@@ -136,22 +135,6 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
     return export_response(form, "weir-alerts", EXPORTED, _plain(AlertFilters.of_page(request.GET, Alert.objects.all()).checked()))
 
 
-def silence_address(found: Alert) -> str:
-    """The form for a silence of exactly this; of its job by name, which stays when it gets another id."""
-    of_job = {"job": found.job_name} if found.job_name else {"job_id": found.job_id}
-    wanted = {"cluster": found.cluster, **of_job, "rule": found.rule, "subject": found.subject}
-    lines = as_lines(one for one in (_exactly(label, value) for label, value in wanted.items() if value) if one)
-    return f"{reverse('silence-new')}?{urlencode({'matchers': lines})}"
-
-
-def _exactly(label: str, value: str) -> Matcher | None:
-    """``None`` for what a form cannot hold: names come from users' jobs."""
-    try:
-        return matcher(label, "=", value) if len(value.splitlines()) == 1 else None
-    except BadMatcher:
-        return None
-
-
 def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
     now = timezone.now()
     finding = Finding.objects.filter(pk=found.finding_id or 0).only("id", "title", "cause", "next_step", "evidence", "state").first()
@@ -179,7 +162,7 @@ def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
         "muted": muted,
         "muted_until": _muted_until(found, now),
         "beside": [(one, state_badge(one)) for one in beside[:MOST_BESIDE]],
-        "silence_url": silence_address(found),
+        "silence_url": silence_address(found.cluster, found.job_name, found.job_id, found.rule, found.subject),
         "at_that_time": around(found.starts_at, max(until, found.starts_at)),
     }
 
