@@ -36,6 +36,7 @@
       chart.on("plotly_click", open);
       chart.on("plotly_clickannotation", (event) => { if (/^\/(findings|jobs)\//.test(event.annotation.name || "")) location.assign(event.annotation.name); });
       chart.on("plotly_relayout", (change) => follow(chart, change));
+      chart.on("plotly_doubleclick", () => { if (zoomed) history.back(); });
       chart.dataset.state = "drawn";
     } catch (error) {
       say(chart, "This chart could not be drawn", `${error.message} Reload the page to try again.`);
@@ -57,6 +58,33 @@
     const others = [...figures.keys()].filter((chart) => chart !== source && chart.dataset.axis === "time");
     Promise.all(others.map((chart) => Plotly.relayout(chart, { "xaxis.range": range || figures.get(chart).layout.xaxis.range })))
       .finally(() => { following = false; });
+    if (range) choose(source, range);
+  }
+
+  // What is zoomed in on becomes the range of the page, with its tables and links; a double click goes back to the one before.
+  const ZOOM = "weir-zoom";
+  const here = location.pathname + location.search;
+  const kept = JSON.parse(sessionStorage.getItem(ZOOM) || "null");
+  const zoomed = kept !== null && kept.to === here;
+  if (zoomed && kept.y !== null) {
+    scrollTo(0, kept.y);
+    sessionStorage.setItem(ZOOM, JSON.stringify({ to: here, y: null }));
+  }
+
+  const instant = (text) => Date.parse(`${String(text).replace(" ", "T")}Z`);
+  const seconds = (ms) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+  function choose(chart, range) {
+    if (chart.dataset.axis !== "time" || !document.querySelector(".range")) return;
+    const [from, to] = range.map(instant);
+    const drawn = (figures.get(chart).layout.xaxis.range || []).map(instant);
+    if (!(to > from) || (from === drawn[0] && to === drawn[1])) return;
+    const address = new URL(location.href);
+    ["cursor", "checkpoints", "events", "after"].forEach((place) => address.searchParams.delete(place));
+    address.searchParams.set("from", seconds(from));
+    address.searchParams.set("to", seconds(Math.max(to, from + 1_000) + 999));
+    sessionStorage.setItem(ZOOM, JSON.stringify({ to: address.pathname + address.search, y: scrollY }));
+    location.assign(address);
   }
 
   // Charts of the present come again with the page; one that the reader has zoomed stays as it is.

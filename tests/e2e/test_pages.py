@@ -1,7 +1,7 @@
 """Every page in a real browser."""
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -153,9 +153,12 @@ def test_filters_make_links_that_show_the_same_again(page, site):
     expect(page.locator("[data-rows] tbody tr")).to_have_count(1)
 
 
-def test_the_range_is_kept_from_the_fleet_to_the_job(page, site):
+def test_the_range_is_kept_from_a_job_over_the_fleet_to_the_next_job(page, site):
+    page.goto(site + JOB)
     page.get_by_role("link", name="24 h").click()
     page.wait_for_url("**from=now-24h**")
+    page.locator("#navigation").get_by_role("link", name="Fleet").click()
+    page.wait_for_url(f"{site}/?from=now-24h**")
     page.get_by_role("link", name="clickstream").click()
     page.wait_for_url("**/jobs/**from=now-24h**")
     expect(page.get_by_role("link", name="24 h")).to_have_attribute("aria-current", "true")
@@ -248,3 +251,30 @@ def test_ctrl_k_leads_from_a_part_of_a_name_to_the_job_by_keyboard_alone(page, s
     page.keyboard.press("Enter")
     page.wait_for_url(f"**{JOB}")
     assert complaints == []
+
+
+def test_what_is_zoomed_in_on_becomes_the_range_of_the_page_and_a_double_click_goes_back(page, site, complaints):
+    page.goto(site + JOB)
+    all_charts_drawn(page)
+    box = page.locator("[data-axis=time] .nsewdrag").first.bounding_box()
+    height = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.3, height)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, height, steps=4)
+    page.mouse.up()
+    page.wait_for_url("**from=20*")
+    chosen = parse_qs(urlsplit(page.url).query)
+    assert {"from", "to"} <= chosen.keys()
+    all_charts_drawn(page)
+    for chart in page.locator("[data-axis=time]").all():
+        assert parse_qs(urlsplit(chart.get_attribute("data-chart")).query).items() >= chosen.items()
+    assert page.locator("#range-from").input_value() == chosen["from"][0]
+    page.locator("[data-axis=time] .nsewdrag").first.dblclick()
+    page.wait_for_url(site + JOB)
+    assert complaints == []
+
+
+def test_the_time_range_is_there_where_it_means_something(page, site):
+    for path, is_there in ((JOB, True), ("/findings/", True), ("/clusters/", False), ("/rules/", False), ("/", False)):
+        page.goto(f"{site}{path}?from=now-24h&to=now")
+        assert (page.locator(".range").count() == 1) == is_there

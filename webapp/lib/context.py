@@ -14,11 +14,12 @@ def page(request: HttpRequest) -> dict[str, Any]:
     """A view that works with another range puts its own ``time_range`` into its context."""
     now = timezone.now()
     theme = request.COOKIES.get("weir_theme", "")
-    chosen = timeranges.of_request(request, now)
+    chosen = timeranges.asked(request, now)
     return {
         "now": now,
         "theme": theme if theme in THEMES else "",
         "time_range": chosen,
         "range_presets": timeranges.PRESETS,
+        "shows_range": timeranges.is_used(request),
         "range_query": chosen.query if chosen.chosen else "",
     }

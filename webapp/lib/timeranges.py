@@ -19,6 +19,7 @@ LONGEST = timedelta(days=90)
 LEAST_AIR = timedelta(seconds=2)
 """Links carry whole seconds, so less could come out as nothing."""
 
+_USED = "weir.time_range_is_used"
 _RELATIVE = re.compile(r"now(?:-([0-9]{1,6})([smhdw]))?\Z")
 _UNIT = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -126,7 +127,21 @@ def iso_text(instant: datetime) -> str:
 
 
 def of_request(request: HttpRequest, at: datetime, fallback: TimeRange | None = None) -> TimeRange:
-    """The page's range; a wrong one gives ``fallback`` (the last six hours) with the reason as its ``note``."""
+    """The page's range; a wrong one gives ``fallback`` (the last six hours) with the reason as its ``note``.
+
+    What it answers depends on the range from here on: the page shows the picker (:func:`is_used`).
+    """
+    request.META[_USED] = True
+    return asked(request, at, fallback)
+
+
+def is_used(request: HttpRequest) -> bool:
+    """Whether the answer depends on the range, as far as it was worked out."""
+    return _USED in request.META
+
+
+def asked(request: HttpRequest, at: datetime, fallback: TimeRange | None = None) -> TimeRange:
+    """As :func:`of_request`, for what only hands the range on."""
     try:
         chosen = parse(request.GET, at)
     except BadTimeRange as error:

@@ -64,7 +64,8 @@ def test_a_wrong_time_of_a_list_is_not_said_to_be_replaced_by_another(viewer, no
 def test_a_list_that_nobody_narrowed_by_time_shows_no_range_as_chosen(viewer, now):
     assert 'aria-current="true">6 h' not in viewer.get("/findings/").content.decode()
     assert 'aria-current="true">6 h' in viewer.get("/findings/", {"from": "now-6h", "to": "now"}).content.decode()
-    assert 'aria-current="true">6 h' in viewer.get("/").content.decode()
+    one = job(at=now)
+    assert 'aria-current="true">6 h' in viewer.get(f"/jobs/{one.cluster}/{one.job_id}/").content.decode()
 
 
 @pytest.mark.parametrize("page", ["fleet", "alerts", "deliveries", "reports"])
