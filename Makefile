@@ -24,7 +24,7 @@ run: preflight-run $(VENV)/.installed ## start everything and serve the dashboar
 	@$(if $(DEMO),WEIR_DEMO=$(DEMO)) exec $(PY) -m webapp.supervisor
 
 test: preflight-java $(VENV)/.installed-dev ## all tests but the longest stories; PYTEST='-k name' narrows them
-	$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not long" $(PYTEST)
+	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not long" $(PYTEST)
 
 test-fast: $(VENV)/.installed-dev ## the tests that start no JVM, no browser and no Flink
 	$(PY) -m pytest -m "not integration and not cluster and not browser" $(PYTEST)
