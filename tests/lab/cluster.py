@@ -65,6 +65,11 @@ class Lab:
         return f"http://127.0.0.1:{self.layout.rest_port}"
 
     @property
+    def reporter_ports(self) -> list[int]:
+        """Where its processes answer Prometheus, as part of a fleet."""
+        return [port for name, port in self.layout.metrics_ports.items() if name in self._processes]
+
+    @property
     def log_glob(self) -> str:
         return f"{self.layout.logs}/flink-*.log*"
 
