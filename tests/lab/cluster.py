@@ -31,6 +31,7 @@ from webapp.supervisor.ports import listens
 
 UP_WITHIN_S = 120
 SUBMISSIONS = 40
+KILLED_FOR_S = 6
 JOBMANAGER_CLASS = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 TASKMANAGER_CLASS = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 
@@ -131,6 +132,11 @@ class Lab:
             enough = self.incident.savepoint_after
             self.wait_for(lambda account: account["counts"]["completed"] >= enough, within_s=600)
             self.savepoint(within_s=300)
+        for seen_before in self.incident.killed_after:
+            self.wait_for(lambda account, least=seen_before: account["counts"]["completed"] >= least, within_s=300)
+            self.kill_taskmanager(1)
+            time.sleep(KILLED_FOR_S)
+            self.start_taskmanager(1)
         if self.incident.rescaled_after is not None:
             seen = self.incident.rescaled_after
             self.wait_for(lambda account: account["counts"]["completed"] >= seen)

@@ -11,6 +11,7 @@ class Incident:
     ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``: how fast one file of a checkpoint can
     be written. ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``: completed checkpoints,
     after which the job is cancelled, its newest checkpoint claimed by a second job, and old files deleted before that one restarts.
+    ``killed_after``: completed checkpoints, after each of which a TaskManager is killed, and started again a few seconds later.
     ``rescaled_after``: completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2.
     ``restored_from``: a checkpoint below the root, from which the job is started once more beside itself.
     ``reports_metrics``: each process answers Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`.
@@ -26,6 +27,7 @@ class Incident:
     storage_bytes_per_s: int | None = None
     savepoint_after: int | None = None
     claimed_after: int | None = None
+    killed_after: tuple[int, ...] = ()
     rescaled_after: int | None = None
     restored_from: str | None = None
     counts_calls: bool = False
@@ -345,6 +347,14 @@ INCIDENTS = {
             "enrich fails every 12 s; each subtask keeps all elements of a union list that a restore hands it: four times as many",
             _UNION | {"union-keeps": "all"},
             _MANY_RETAINED,
+        ),
+        Incident(
+            "killed",
+            "a TaskManager is killed, and the job waits for the next one: the other has too few slots; beside that enrich fails every 45 s",
+            _UNION | {"enrich-parallelism": "6", "fail-every-s": "45", "union-keeps": "own"},
+            {"execution.checkpointing.interval": "5s"},
+            savepoint_after=2,
+            killed_after=(4,),
         ),
         Incident(
             "steady-union",

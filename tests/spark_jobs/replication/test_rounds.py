@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from spark_jobs.replication import copying
 from spark_jobs.replication.request import COMPLETE, NOTHING, UP_TO_DATE
 from spark_jobs.replication.round import NotCopied, replicate
-from tests.attacks.scale import FULL
+from tests.attacks.scale import FULL, examples
 from tests.spark_jobs.replication.killing import Killed, watched
 from tests.spark_jobs.replication.worlds import EARLIER, JOB, World, copies, state_of, tree_digest
 
@@ -35,7 +35,7 @@ def check(world: World, known: dict[int, list[bytes]], least: int) -> int:
     return newest
 
 
-@settings(max_examples=1000 if FULL else 25, deadline=None)
+@settings(max_examples=examples(25, 1000), deadline=None)
 @given(seed=st.integers(0, 2**32), version=st.sampled_from([4, 6]), kills=st.lists(st.integers(0, 120), min_size=3, max_size=8))
 def test_random_chains_with_kills_leave_a_whole_copy_and_never_touch_the_origin(seed: int, version: int, kills: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:

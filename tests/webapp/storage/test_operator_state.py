@@ -26,6 +26,8 @@ from tests.spark_jobs.storage.audits import Auditor
 from tests.webapp.builders import job
 from tests.webapp.storage.builders import audit
 from webapp.findings.models import Finding
+from webapp.fleet.models import JobCurrent
+from webapp.reports.gathering import recovery_tables
 from webapp.storage import audit_findings
 from webapp.storage.models import OperatorStateSize
 from webapp.storage.operator_growth import operator_trends
@@ -88,6 +90,8 @@ def test_a_union_list_that_each_restore_multiplies_is_named_with_its_figures_in_
     call_command("recovery", "lab", job_id, "--json", stdout=out)
     (shown,) = json.loads(out.getvalue())["operator_states"]
     assert (shown["newest"]["elements"], shown["restores"], shown["handed_out"]) == (sizes[-1] + fragile, restores, 4 * sizes[-1])
+    (reported,) = [one for one in recovery_tables.tables(JobCurrent.objects.get(), as_of) if one.title == "Operator state"]
+    assert reported.rows[0][1] == f"{sizes[-1] + fragile:,}" and reported.rows[0][4] == f"{4 * sizes[-1]:,}"
 
 
 def test_lists_of_all_modes_have_the_elements_that_flinks_own_loader_read_and_steady_ones_are_not_named(lease, weir, tmp_path):

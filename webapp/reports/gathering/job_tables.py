@@ -6,26 +6,26 @@ from datetime import datetime
 from webapp.filesystem_calls import words as of_calls
 from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.fleet.models import JobCurrent
-from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.lib.quantities import count_text
 from webapp.placement import words as of_placement
 from webapp.placement.job_placement import NOW
 from webapp.placement.lookup import look_up_placement
-from webapp.recovery import words as of_recovery
-from webapp.recovery.job_restores import job_restores
 from webapp.reports.document import Table
-from webapp.reports.gathering import work_tables
+from webapp.reports.gathering import recovery_tables, start_tables, work_tables
 from webapp.reports.gathering.scope import ReportScope
+from webapp.starts.job_starts import JobStarts
 
 MOST_JOBS = 10
 """Each reads the lake and the storage: seconds for a large job."""
 
 
-def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> tuple[Table, ...]:
+def tables(job: JobCurrent, scope: ReportScope, now: datetime, found: JobStarts) -> tuple[Table, ...]:
     """Those that have something to say: of the end of the time, calls by what was read of its checkpoints since."""
     if len(scope.jobs) > MOST_JOBS:
         return ()
-    recovery = _recovery(job, min(scope.end, job.last_seen_at or job.as_of))
-    return (*_placement(job, scope.end), *_calls(job, now), *recovery, *work_tables.tables(job, scope, now))
+    recovery = recovery_tables.tables(job, min(scope.end, job.last_seen_at or job.as_of))
+    starts = start_tables.tables(job, scope, found)
+    return (*_placement(job, scope.end), *_calls(job, now), *starts, *recovery, *work_tables.tables(job, scope, now))
 
 
 def _placement(job: JobCurrent, at: datetime) -> Iterator[Table]:
@@ -52,22 +52,3 @@ def _calls(job: JobCurrent, at: datetime) -> Iterator[Table]:
     if calls is not None:
         rows = tuple((kind, count) for kind, count, _meaning in of_calls.rows(calls) if count != "0")
         yield Table("File system calls", ("Call to the NameNode", "By one checkpoint"), rows, (1,), of_calls.sentence(calls))
-
-
-def _recovery(job: JobCurrent, at: datetime) -> Iterator[Table]:
-    found = job_restores(job, at)
-    if not found.choices:
-        return
-    rows = [
-        (
-            f"{of_recovery.LABELS[one.kind]}, {one.checkpoint_id}",
-            duration_text(one.estimate.expected_ms) if one.estimate else "not known",
-            f"{duration_text(one.estimate.least_ms)} to {duration_text(one.estimate.most_ms)}" if one.estimate else "–",
-            bytes_text(one.state_bytes),
-            count_text(one.files),
-        )
-        for one in found.choices
-    ]
-    restarts = found.failover and f" A failed subtask restarts {found.failover.largest:,} of {found.failover.tasks:,} tasks at most."
-    columns = ("Restore from", "Expected", "Range", "State", "Files")
-    yield Table("Recovery", columns, tuple(rows), (1, 3, 4), of_recovery.summary(found) + (restarts or ""))

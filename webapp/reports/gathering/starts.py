@@ -1,16 +1,14 @@
 """Starts of one job in the time of a report, by their phases."""
 
-from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
 from webapp.reports.document import ReportedStart
-from webapp.reports.gathering.scope import ReportScope
-from webapp.starts.job_starts import Start, job_starts
+from webapp.starts.job_starts import JobStarts, Start
 from webapp.starts.words import straggler
 
 
-def rows(job: JobCurrent, scope: ReportScope) -> tuple[ReportedStart, ...]:
-    """The newest ones, newest first. Two queries."""
-    return tuple(_reported(one) for one in job_starts(job, scope.start, scope.end).starts)
+def rows(found: JobStarts) -> tuple[ReportedStart, ...]:
+    """Newest first."""
+    return tuple(_reported(one) for one in found.starts)
 
 
 def _reported(one: Start) -> ReportedStart:

@@ -14,6 +14,7 @@ from webapp.reports.gathering.checkpoint_figures import Outline
 from webapp.reports.gathering.events import MarksOfTime
 from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.gathering.timeline import most_important
+from webapp.starts.job_starts import job_starts
 from webapp.storage.models import JobStorage
 from webapp.storage.newest_audits import latest_audits
 from webapp.storage.replication_factor import NONE, factors_by_uri
@@ -44,6 +45,7 @@ def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Colle
     one_by_one = checkpoint_figures.kept_one_by_one(scope, now, is_recording=is_recording)
     marks = events.marks(job, scope)
     excerpts, events_cut = events.excerpts(job, scope)
+    of_starts = job_starts(job, scope.start, scope.end)
     uploads = [one.checkpointed_bytes for one in seen if one.outcome == "completed" and one.checkpointed_bytes is not None]
     story = JobStory(
         cluster=job.cluster,
@@ -63,9 +65,9 @@ def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Colle
         uploaded_bytes=sum(uploads) if uploads and one_by_one else None,
         counters=_counters(job),
         outages=outages(job, scope.start, scope.end),
-        starts=starts.rows(job, scope),
+        starts=starts.rows(of_starts),
         missing_files=missing_files.rows(job, scope),
-        tables=job_tables.tables(job, scope, now),
+        tables=job_tables.tables(job, scope, now, of_starts),
         points=checkpoint_figures.points(seen, scope.points_a_job),
         marks=marks.marks,
         pressure=pressure.rows(job, scope),

@@ -1,0 +1,41 @@
+"""What the deployments of one job cost: calls that timed out, second by second, and jars that TaskManagers fetched; a table each."""
+
+from collections.abc import Iterator
+
+from webapp.fleet.models import JobCurrent
+from webapp.lib.instants import day_and_clock_text
+from webapp.lib.quantities import UNKNOWN, count_text, duration_text
+from webapp.reports import texts
+from webapp.reports.document import Table
+from webapp.reports.gathering.scope import ReportScope
+from webapp.starts import words
+from webapp.starts.jar_downloads import jar_downloads
+from webapp.starts.job_starts import JobStarts
+from webapp.starts.parameters import LINK_MBIT_PER_S
+from webapp.starts.rpc_troubles import rpc_troubles
+
+MOST_ROWS = 12
+
+
+def tables(job: JobCurrent, scope: ReportScope, found: JobStarts) -> Iterator[Table]:
+    """Those that have something to say; calls of the last hour of the time."""
+    calls = rpc_troubles(job, scope.end, found.starts)
+    if calls.seconds:
+        rows = [
+            (
+                day_and_clock_text(one.at),
+                words.PHASES[one.phase][0] if one.phase else UNKNOWN,
+                *map(count_text, (one.slots, one.deployments, one.partitions, one.taskmanagers_lost)),
+            )
+            for one in calls.seconds[:MOST_ROWS]
+        ]
+        columns = ("Second (UTC)", "Phase", "Slots", "Tasks", "Partitions", "TaskManagers lost")
+        yield Table("Calls that timed out", columns, tuple(rows), (2, 3, 4, 5), words.about_calls(calls))
+    jars = jar_downloads(job, found, None, LINK_MBIT_PER_S * 125_000)
+    if jars.downloads:
+        fetched = [
+            (texts.name(one.process), day_and_clock_text(one.at), count_text(one.files), duration_text(one.at_most_ms))
+            for one in jars.downloads
+        ]
+        columns = ("Log of the TaskManager", "Began (UTC)", "Files", "Took at most")
+        yield Table("Jars", columns, tuple(fetched), (2, 3), words.about_jars(jars)[0])
