@@ -6,9 +6,10 @@ import pytest
 
 from tests.webapp.builders import T0, finding, job
 from tests.webapp.reports.stories import expiring, seen
-from tests.webapp.storage.builders import audit, root_figures
+from tests.webapp.storage.builders import ROOT, audit, checkpoint_storage, job_storage, root_figures
 from webapp.alerting.evaluation import evaluate
 from webapp.checkpoints.models import CheckpointRollup
+from webapp.lib.instants import day_and_clock_text
 from webapp.reports import weekly_digest, work_keys
 from webapp.reports.choices import ReportState
 from webapp.reports.gathering import digest
@@ -130,3 +131,16 @@ def test_a_week_without_any_job_one_long_past_and_one_switched_off_bring_none(we
     assert not weekly_digest.request_where_due(MONDAY + timedelta(days=4))
     weir(weekly_digest="off")
     assert not weekly_digest.request_where_due(MONDAY)
+
+
+def test_what_flink_never_deletes_is_told_by_root():
+    made = audit()
+    root_figures(made)
+    for number, size in ((1, 100), (2, 300)):
+        path, at = f"{ROOT}/savepoint-{number}/_metadata", T0 - timedelta(days=number)
+        checkpoint_storage(made, number, bytes=size, is_savepoint=True, metadata_path=path, modified=at)
+    checkpoint_storage(made, 3, bytes=5_000)
+    job_storage(made, terminal=True, checkpoints=2, live_files=3, live_bytes=2_000)
+    (row,) = table(week(), "Kept until somebody deletes it").rows
+    assert row[1:3] == ("2", "400 B") and row[4:] == ("1", "2.0 kB")
+    assert row[3] == day_and_clock_text(T0 - timedelta(days=2))

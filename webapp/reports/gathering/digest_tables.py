@@ -9,7 +9,8 @@ MOST_NEW = 40
 
 
 def tables(week: Week) -> tuple[Table, ...]:
-    return (_jobs(week), _new(week), _alerts(week), _clusters(week), _storage(week))
+    kept = (_kept(week),) if week.kept else ()
+    return (_jobs(week), _new(week), _alerts(week), _clusters(week), _storage(week), *kept)
 
 
 def _jobs(week: Week) -> Table:
@@ -71,6 +72,23 @@ def _storage(week: Week) -> Table:
     columns = ("Root", "Bytes", "Raw", "Growth", "Orphaned", "Growth of orphans", "Missing files", "Audited (UTC)")
     note = "the largest growth first; raw: as often as HDFS stores it"
     return Table("Checkpoint storage", columns, rows, (1, 2, 3, 4, 5, 6, 7), note, "No audit looked in this time.")
+
+
+def _kept(week: Week) -> Table:
+    rows = tuple(
+        (
+            one.root,
+            count_text(one.savepoints),
+            bytes_text(one.savepoint_bytes),
+            day_and_clock_text(one.oldest) if one.oldest else UNKNOWN,
+            count_text(one.ended_jobs),
+            bytes_text(one.ended_bytes),
+        )
+        for one in week.kept
+    )
+    columns = ("Root", "Savepoints", "Size", "Oldest (UTC)", "Ended jobs", "Their checkpoints")
+    note = "savepoints, and checkpoints of ended jobs: Flink deletes neither; the page Retention of a root says who may need them"
+    return Table("Kept until somebody deletes it", columns, rows, (1, 2, 3, 4, 5), note)
 
 
 def success_text(share: float | None) -> str:

@@ -15,7 +15,7 @@ from webapp.findings.models import Finding
 from webapp.findings.querysets import WORST_FIRST
 from webapp.fleet.models import JobCurrent
 from webapp.reports.document import Day, ReportedFinding
-from webapp.reports.gathering import alerts, rule_findings, storage_growth
+from webapp.reports.gathering import alerts, kept_snapshots, rule_findings, storage_growth
 
 MOST_JOBS = 15
 MOST_NEW = 500
@@ -69,6 +69,7 @@ class Week:
     open_count: int
     by_rule: tuple[tuple[str, int, int, ReportedFinding], ...]
     roots: tuple[storage_growth.RootGrowth, ...]
+    kept: tuple[kept_snapshots.KeptSnapshots, ...]
     alerts: tuple[tuple[str, int, int], ...]
 
     @property
@@ -100,6 +101,7 @@ def read(start: datetime, end: datetime) -> tuple[Week, int]:
         open_count=Finding.objects.filter(NOTABLE, state=FindingState.OPEN, first_seen__lt=end).count(),
         by_rule=_by_rule(reported),
         roots=storage_growth.of_roots(start, end),
+        kept=kept_snapshots.of_roots(),
         alerts=alerts.by_rule(start, end),
     )
     return week, left_out
