@@ -1,11 +1,13 @@
 """Outages by the raw lines of a JobManager's log, read in the plainest way: shares no code with the product."""
 
+import gzip
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "recordings"
+INCIDENTS = RECORDINGS.parent / "incidents"
 LINE = re.compile(r"^(\S+ \S+) INFO .*?ExecutionGraph +\[\] - (.*) switched from (?:state )?\w+ to (\w+)")
 RESTORED = re.compile(r"Restoring job \w+ from Checkpoint (\d+) @ (\d+)")
 
@@ -20,12 +22,22 @@ class RawOutage:
     restored_trigger_ms: int
 
 
+def folder_of(recording: str) -> Path:
+    """``<version>/<scenario>`` of a recording, or ``<version>/<incident>`` that was played."""
+    return next(folder for folder in (RECORDINGS / recording, INCIDENTS / recording) if folder.is_dir())
+
+
+def jobmanager_log(recording: str) -> str:
+    (log,) = (folder_of(recording) / "logs").glob("*standalonesession*")
+    content = log.read_bytes()
+    return (gzip.decompress(content) if log.suffix == ".gz" else content).decode("utf-8")
+
+
 def raw_outages(recording: str) -> list[RawOutage]:
     """By the state of every task at every line."""
-    (log,) = (RECORDINGS / recording / "logs").glob("*standalonesession*")
     states: dict[str, str] = {}
     job, begun, restored, found = "", 0, (0, 0), []
-    for line in log.read_text(encoding="utf-8").splitlines():
+    for line in jobmanager_log(recording).splitlines():
         if match := RESTORED.search(line):
             restored = int(match[1]), int(match[2])
         if not (match := LINE.match(line)):

@@ -1,5 +1,6 @@
 """Restores of real jobs, against the JobManager's log, Flink's raw answers, and its own reading of ``_metadata``."""
 
+import gzip
 import json
 import re
 from collections import defaultdict
@@ -14,8 +15,9 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_ANNOTATION, JOB_CURRENT, LOG_EVENT
+from tests import played_trees
 from tests.first_cycles import CLUSTER, served_tables
-from tests.raw_outages import LINE, raw_outages
+from tests.raw_outages import LINE, folder_of, jobmanager_log, raw_outages
 from tests.webapp.builders import window
 from tests.webapp.storage.builders import root
 from webapp.checkpoints.models import CheckpointFact
@@ -25,6 +27,8 @@ from webapp.recovery.job_restores import job_restores
 pytestmark = pytest.mark.django_db
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 KILLED, FAILING, UNION = "1.20.5/I", "1.20.5/J", "1.20.5/L2"
+KILLED_NEW, FAILING_NEW = "2.3.0/killed", "2.3.0/leaking"
+ALL = (KILLED, FAILING, KILLED_NEW, FAILING_NEW)
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +38,22 @@ def cycles(tmp_path_factory):
     def of(recording):
         if recording not in kept:
             tables = (JOB_CURRENT, CHECKPOINT_FACT, JOB_ANNOTATION, LOG_EVENT)
-            kept[recording] = served_tables(RECORDINGS / recording, tmp_path_factory.mktemp("home"), *tables)
+            kept[recording] = served_tables(folder_of(recording), tmp_path_factory.mktemp("home"), *tables)
         return kept[recording]
 
     return of
 
 
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """The checkpoints that were left of the killed TaskManager's job."""
+    folder = tmp_path_factory.mktemp("tree")
+    played_trees.lay_out(KILLED_NEW, folder)
+    return folder
+
+
 @pytest.fixture
-def taken_up(cycles):
+def taken_up(cycles, tree):
     cache.clear()
 
     def of(recording):
@@ -49,6 +61,8 @@ def taken_up(cycles):
             model.objects.bulk_create(model(**row) for row in rows)
         if recording == UNION:
             root("file:/opt/l/lab/run/1.20.5-L2", read_at=str(RECORDINGS / UNION))
+        if recording == KILLED_NEW:
+            root(played_trees.root_uri(recording), read_at=str(tree))
         return JobCurrent.objects.order_by("-last_seen_at").first()
 
     return of
@@ -60,10 +74,9 @@ def restores(job):
 
 def restored_by_log(recording):
     """Begin of each outage (epoch ms) → from the last task that began to restore to its end."""
-    (log,) = (RECORDINGS / recording / "logs").glob("*standalonesession*")
     at = [
         round(datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000)
-        for line in log.read_text("utf-8").splitlines()
+        for line in jobmanager_log(recording).splitlines()
         if (match := LINE.match(line)) and match[3] == "INITIALIZING"
     ]
     return {
@@ -72,15 +85,20 @@ def restored_by_log(recording):
     }
 
 
-@pytest.mark.parametrize("recording", [KILLED, FAILING])
+def told_by_rest(recording):
+    plain = folder_of(recording) / "rest.jsonl"
+    text = plain.read_text() if plain.exists() else gzip.decompress(plain.with_name("rest.jsonl.gz").read_bytes()).decode()
+    return map(json.loads, text.splitlines())
+
+
+@pytest.mark.parametrize("recording", ALL)
 def test_restores_are_those_of_the_log_with_the_sizes_of_flinks_answers(recording, taken_up):
     job = taken_up(recording)
     found = restores(job).observed
     told = restored_by_log(recording)
     assert {round(one.at.timestamp() * 1000): (one.restore_ms, one.checkpoint_id) for one in found} == told
     sizes = {}
-    for line in (RECORDINGS / recording / "rest.jsonl").read_text().splitlines():
-        answer = json.loads(line)
+    for answer in told_by_rest(recording):
         if answer["status"] == 200 and answer["path"].split("?")[0].endswith(f"{job.job_id}/checkpoints"):
             sizes |= {one["id"]: one["state_size"] for one in answer["body"]["history"] if one["status"] == "COMPLETED"}
     assert {one.checkpoint_id: one.state_bytes for one in found if one.checkpoint_id in sizes} == {
@@ -120,6 +138,17 @@ def test_union_state_is_that_which_flink_reads_in_the_metadata(taken_up, django_
     assert checkpoint.files == len({one["physical_id"] for one in handles if one["path_or_null"]})
 
 
+def test_a_restore_now_is_expected_by_what_was_observed_with_the_files_that_lie_there(taken_up):
+    found = restores(taken_up(KILLED_NEW))
+    chosen = {one.kind: one for one in found.choices}
+    newest, observed = chosen["checkpoint"], [one.restore_ms for one in found.observed if one.kind == "checkpoint"]
+    assert (
+        newest.estimate.least_ms <= newest.estimate.expected_ms <= newest.estimate.most_ms and len(observed) == newest.estimate.observations
+    )
+    assert newest.files and chosen["savepoint"].checkpoint_id < newest.checkpoint_id
+    assert {one.parallelism for one in found.unions} == {6}
+
+
 def test_the_savepoint_is_a_choice_of_its_own_with_its_files(taken_up):
     found = {one.kind: one for one in restores(taken_up(UNION)).choices}
     assert found["savepoint"].path.endswith("savepoint-27f570-2db21965c708")
@@ -150,11 +179,10 @@ def test_the_time_of_one_file_is_asked_for(taken_up, viewer):
 
 
 def told_restarts(recording):
-    (log,) = (RECORDINGS / recording / "logs").glob("*standalonesession*")
-    return [int(count) for count in re.findall(r" - (\d+) tasks will be restarted to recover", log.read_text("utf-8"))]
+    return [int(count) for count in re.findall(r" - (\d+) tasks will be restarted to recover", jobmanager_log(recording))]
 
 
-@pytest.mark.parametrize("recording", [KILLED, FAILING])
+@pytest.mark.parametrize("recording", ALL)
 def test_restarts_that_were_observed_stand_beside_the_regions_of_the_plan(recording, taken_up):
     """Their jobs shuffle each with each: one region, and every restart was of all tasks."""
     found = restores(taken_up(recording)).failover
@@ -164,7 +192,7 @@ def test_restarts_that_were_observed_stand_beside_the_regions_of_the_plan(record
     assert {one.restarts for one in (*found.vertices, *found.taskmanagers, *found.hosts)} == {found.tasks}
 
 
-@pytest.mark.parametrize("recording", [KILLED, FAILING])
+@pytest.mark.parametrize("recording", ALL)
 def test_phases_are_the_medians_of_what_the_log_has(recording, taken_up):
     found = restores(taken_up(recording)).failover
     raw = raw_outages(recording)
@@ -173,8 +201,9 @@ def test_phases_are_the_medians_of_what_the_log_has(recording, taken_up):
     assert found.phases.alone_ms < found.phases.downtime_ms
 
 
-def test_killed_taskmanagers_waited_for_slots_and_failed_tasks_did_not(taken_up):
-    killed = restores(taken_up(KILLED))
+@pytest.mark.parametrize("recording", [KILLED, KILLED_NEW])
+def test_killed_taskmanagers_waited_for_slots_and_failed_tasks_did_not(recording, taken_up):
+    killed = restores(taken_up(recording))
     assert any(one.lost_taskmanagers for one in killed.observed)
     spare = killed.failover.spare
     assert spare is not None
