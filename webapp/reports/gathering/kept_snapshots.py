@@ -1,7 +1,9 @@
 """Savepoints, and checkpoints of ended jobs: what Flink never deletes by itself, root by root, by the newest audits."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, Min, Sum
 
@@ -34,7 +36,8 @@ def of_roots() -> tuple[KeptSnapshots, ...]:
     ended = {row["root"]: row for row in over.order_by().values("root").annotate(count=Count("id"), size=Sum("live_bytes"))}
     found = []
     for root in savepoints.keys() | ended.keys():
-        own, of_ended = savepoints.get(root, {}), ended.get(root, {})
+        own: Mapping[str, Any] = savepoints.get(root) or {}
+        of_ended: Mapping[str, Any] = ended.get(root) or {}
         found.append(
             KeptSnapshots(
                 root=texts.bounded(root),

@@ -37,5 +37,5 @@ def tables(job: JobCurrent, scope: ReportScope, found: JobStarts) -> Iterator[Ta
             (texts.name(one.process), day_and_clock_text(one.at), count_text(one.files), duration_text(one.at_most_ms))
             for one in jars.downloads
         ]
-        columns = ("Log of the TaskManager", "Began (UTC)", "Files", "Took at most")
-        yield Table("Jars", columns, tuple(fetched), (2, 3), words.about_jars(jars)[0])
+        of_jars = ("Log of the TaskManager", "Began (UTC)", "Files", "Took at most")
+        yield Table("Jars", of_jars, tuple(fetched), (2, 3), words.about_jars(jars)[0])
