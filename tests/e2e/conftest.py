@@ -37,6 +37,7 @@ from tests.webapp.builders import (
     window,
 )
 from tests.webapp.filesystem_calls.builders import metadata_of
+from tests.webapp.hosts.builders import happened_on
 from tests.webapp.resources.builders import taskmanager
 
 CHROMIUM = os.environ.get("CHROMIUM", "") or shutil.which("chromium") or shutil.which("google-chrome") or ""
@@ -108,6 +109,7 @@ def fill(lake: Lake) -> None:
     finding(of, "data.skew", now, severity="warning", subject_id="v2", subject="parse", title="parse/0 has 90 % of the records", related=[])
     event(of, "late_message", now, "Received late message for now expired checkpoint attempt 30", level="WARN", host="flink-tm-2")
     exception(of, now - timedelta(minutes=60))
+    happened_on("tm-1", of, now - timedelta(minutes=1))
     pools = {"in_pool_usage": (0.9, 0.1), "out_pool_usage": (0.2, None), "taskmanager_id": ("tm-1", "tm-2")}
     samples = tuple(
         VertexMetrics(of.job_id, vertex_id, now - timedelta(minutes=minute), **pools)
