@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from webapp.fleet.filters import ClusterLabels
+from webapp.fleet.models import Cluster
 from webapp.hosts import lookup
 from webapp.hosts.filters import HostsFilters
 from webapp.hosts.lookup import Hosts
@@ -10,6 +12,7 @@ from webapp.hosts.ranking import HostRow, ordered, with_trouble
 HOST_NAMES = (
     "host", "cluster", "jobs", "subtasks", "slots", "declines", "expired", "failures", "losses", "findings", "last_at",
 )  # fmt: skip
+LABEL_OF_CLUSTER = ClusterLabels("name")
 EVENT_NAMES = (
     "at", "kind", "cluster", "job_id", "host", "taskmanager_id", "vertex_name", "subtask", "checkpoint_id", "trigger_time", "detail",
     "subject",
@@ -20,5 +23,12 @@ def host_rows(filters: HostsFilters, start: datetime, end: datetime) -> tuple[Ho
     """Of the hosts that were counted those that match, in order; none where a parameter is wrong."""
     if not filters.is_valid():
         return Hosts((), start), []
-    found = lookup.hosts(filters.values, start, end)
-    return found, ordered(with_trouble(found.rows, filters.values.get("trouble")), *filters.sorting)
+    asked = filters.values
+    found = lookup.hosts(asked.get("cluster"), start, end)
+    rows = with_trouble(found.rows, asked.get("trouble"))
+    if part := asked.get("name", "").casefold():
+        rows = [row for row in rows if part in row.host.casefold()]
+    if asked.get("label"):
+        labelled = set(LABEL_OF_CLUSTER.filter(Cluster.objects.all(), asked["label"]).values_list("name", flat=True))
+        rows = [row for row in rows if row.cluster in labelled]
+    return found, ordered(rows, *filters.sorting)

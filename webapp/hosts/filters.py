@@ -24,11 +24,11 @@ class JobHostFilters(OfJob):
 
 
 class HostsFilters(ListFilters):
-    """Of all hosts, read as values: see :mod:`webapp.hosts.lookup`."""
+    """Of all hosts, read as values: see :mod:`webapp.hosts.documents`."""
 
     cluster = Text()
     label = LABEL
-    name = Text("host", "icontains", about="part of the name")
+    name = Text(about="part of the name of the host")
     trouble = Choice((ANY, *COUNTED), about="only hosts with any of it, or of this kind")
     sort = Order([f"{sign}{name}" for name in SORTS for sign in ("", "-")], about="- turns the order round; the worst first without it")
     after = Whole(about="how many hosts come before")

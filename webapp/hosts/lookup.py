@@ -7,18 +7,17 @@ from datetime import datetime
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import CharField, Count, Max, Min, Q, QuerySet, Sum
+from django.db.models import CharField, Count, Max, Min, Q, Sum
 from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding, FindingHost
-from webapp.fleet.filters import LABEL
 from webapp.fleet.models import JobCurrent
 from webapp.hosts.concentration import WORDS, Concentration, concentration
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.hosts.ranking import HostRow
-from webapp.lib.recent_answers import answer_key, end_of_step
+from webapp.lib.recent_answers import STEP, answer_key, end_of_step
 
 MOST_HOSTS = 20_000
 MOST_EVENTS = 50_000
@@ -36,11 +35,13 @@ COUNTS = {
 
 @dataclass(frozen=True)
 class Hosts:
-    """``since``: from when events were counted, later than asked for where they are very many; ``is_cut``: not all hosts are there."""
+    """``since``: from when events were counted, where there are very many (``counts_less``) later than asked for; ``is_cut``: not all
+    hosts are there."""
 
     rows: Sequence[HostRow]
     since: datetime
     is_cut: bool = False
+    counts_less: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,26 +53,22 @@ class HostJob:
     job: JobCurrent | None
 
 
-def hosts(given: Mapping[str, Any], start: datetime, end: datetime) -> Hosts:
-    """All that match (``cluster``, ``label``, ``name`` of :class:`webapp.hosts.filters.HostFilters`), in no order. Four queries."""
-    cluster, label, part = (given.get(name) for name in ("cluster", "label", "name"))
-    start, end = end_of_step(start), end_of_step(end)
-    key = answer_key("hosts", (HostRow, Hosts), cluster, label, part, start, end)
+def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
+    """Of one cluster or of all, in no order; kept for a moment. Four queries."""
+    # The end of most ranges moves with the clock.
+    asked = (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
+    key = answer_key("hosts", (HostRow, Hosts), cluster, *asked)
     kept = cache.get(key)
     if isinstance(kept, Hosts):
         return kept
-
-    def narrowed(rows: QuerySet[Any]) -> QuerySet[Any]:
-        rows = LABEL.filter(rows, label)
-        rows = rows.filter(cluster=cluster) if cluster is not None else rows
-        return rows.filter(host__icontains=part) if part else rows
-
+    of = {} if cluster is None else {"cluster": cluster}
     found: dict[tuple[str, str], HostRow] = {}
-    events = narrowed(HostEvent.objects.filter(at__gte=start, at__lte=end))
-    since = events.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first() or start
-    running = narrowed(JobHost.objects.filter(left_at__isnull=True)).values("host", "cluster").order_by()
-    happened = events.filter(at__gte=since).order_by().values("host", "cluster").annotate(**COUNTS, last_at=Max("at"))
-    named = narrowed(FindingHost.objects.filter(finding__state=FindingState.OPEN)).order_by().values("host", "cluster")
+    events = HostEvent.objects.filter(**of, at__gte=start, at__lte=end)
+    since = events.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
+    running = JobHost.objects.filter(**of, left_at__isnull=True).values("host", "cluster").order_by()
+    counted = events.filter(at__gte=since) if since else events
+    happened = counted.order_by().values("host", "cluster").annotate(**COUNTS, last_at=Max("at"))
+    named = FindingHost.objects.filter(**of, finding__state=FindingState.OPEN).order_by().values("host", "cluster")
     for part_of_all in (
         running.annotate(jobs=Count("pk"), subtasks=Sum("subtasks"), slots=Sum("slots")),
         happened,
@@ -80,7 +77,7 @@ def hosts(given: Mapping[str, Any], start: datetime, end: datetime) -> Hosts:
         for row in part_of_all[: MOST_HOSTS + 1]:
             place = row["host"], row["cluster"]
             found[place] = replace(found.get(place) or HostRow(*place), **row)
-    answer = Hosts(list(found.values())[:MOST_HOSTS], since, len(found) > MOST_HOSTS)
+    answer = Hosts(list(found.values())[:MOST_HOSTS], since or start, len(found) > MOST_HOSTS, since is not None)
     cache.set(key, answer, KEPT_S)
     return answer
 

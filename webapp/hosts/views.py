@@ -24,7 +24,6 @@ from webapp.lib import scopes
 from webapp.lib.badges import UNKNOWN
 from webapp.lib.exports import export_response
 from webapp.lib.list_pages import Control, filter_form
-from webapp.lib.recent_answers import end_of_step
 from webapp.lib.timeranges import DEFAULT_TO, TimeRange, of_request, parse
 
 PAGE_SIZE = 50
@@ -65,7 +64,6 @@ def hosts(request: HttpRequest) -> HttpResponse:
         "previous": max(first - PAGE_SIZE, 0) if first else None,
         "next": first + PAGE_SIZE if first + PAGE_SIZE < len(matching) else None,
         "found": found,
-        "counted_less": found.since > end_of_step(time_range.from_time),
     }  # fmt: skip
     return render(request, "hosts/hosts.html", context)
 

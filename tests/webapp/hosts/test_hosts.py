@@ -68,6 +68,8 @@ def listed(answer):
         ({"trouble": "declines"}, ["bad"]),
         ({"name": "AL"}, ["calm"]),
         ({"cluster": "nowhere"}, []),
+        ({"label": 'cluster="prod-eu"'}, ["bad", "odd", "calm"]),
+        ({"label": "team=none"}, []),
         ({"sort": "nonsense"}, []),
         ({"from": "now-5m", "to": "now", "trouble": "any"}, ["bad"]),
     ],
@@ -226,3 +228,11 @@ def test_every_name_has_a_page(viewer, now, name):
     page = viewer.get(link)
     assert page.status_code == 200 and page.context["name"] == name
     assert "<b>bold" not in page.content.decode()
+
+
+def test_a_chosen_time_is_counted_to_the_second(viewer, now):
+    at = now.replace(microsecond=0) - timedelta(hours=2)
+    host_event("h", job(at=now), "decline", at)
+    for start, end, declines in ((-1, 1, [1]), (1, 3, []), (-3, -1, [])):
+        asked = {"from": (at + timedelta(seconds=start)).isoformat(), "to": (at + timedelta(seconds=end)).isoformat()}
+        assert [row.declines for row in viewer.get("/hosts/", asked).context["rows"]] == declines
