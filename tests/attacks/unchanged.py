@@ -8,8 +8,8 @@ from typing import Any
 from django.apps import apps
 from django.db import connection, transaction
 
-OF_SIGN_INS = {"django_session", "accounts_signinfailures"}
-"""Whoever looks at a page has a session; it is nobody's data."""
+OF_SIGN_INS = {"django_session", "accounts_signinfailures", "accounts_auditentry"}
+"""Whoever looks at a page has a session; it is nobody's data. What was refused is in the audit log all the same."""
 NOTED = {"accounts_apitoken": ("last_used_at",), "accounts_user": ("last_login",)}
 """Columns that note a visit."""
 WRITING = ("INSERT", "UPDATE", "DELETE", "REPLACE", "ALTER", "DROP", "CREATE")

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
+from django.contrib.auth.signals import user_logged_in
 from django.core import checks
 from django.db.models.signals import post_migrate
 
@@ -14,14 +15,23 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         # After the permissions of ``auth`` itself, whose tables these are.
         post_migrate.connect(_make_groups, sender=self, dispatch_uid="accounts.groups")
+        from webapp.accounts.audit import commands
         from webapp.lib import scoped_rows
 
+        commands.connect()
+        user_logged_in.connect(_mark_sign_in, dispatch_uid="accounts.audit")
         scoped_rows.connect()
         checks.register(scoped_rows.undeclared)
 
 
 class AdministrationConfig(AdminConfig):
     default_site = "webapp.accounts.administration.RoleSite"
+
+
+def _mark_sign_in(request: Any, **_about: Any) -> None:
+    """For :mod:`webapp.accounts.audit.middleware`."""
+    if request is not None:
+        request.has_signed_in = True
 
 
 def _make_groups(using: str, **_about: Any) -> None:

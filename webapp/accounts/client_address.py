@@ -24,6 +24,11 @@ def network_of(request: HttpRequest) -> str:
     return _network(_client(request), 24, 48)
 
 
+def written(request: HttpRequest) -> str:
+    """The address itself, as a log names it; "" without one."""
+    return str(_client(request) or "")
+
+
 def _client(request: HttpRequest) -> Address | None:
     direct = _parsed(str(request.META.get("REMOTE_ADDR", "")))
     if not settings.WEIR.behind_proxy:

@@ -22,6 +22,7 @@ class SignInForm(AuthenticationForm):
         try:
             attempt = throttle.begin(request, user_name)
         except throttle.Blocked:
+            request.sign_in_blocked = True  # type: ignore[attr-defined]  # for the audit log
             raise ValidationError(BLOCKED, code="blocked") from None
         cleaned = super().clean()
         throttle.succeeded(attempt)

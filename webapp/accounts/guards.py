@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
+from webapp.accounts.administration import is_admin
 from webapp.accounts.roles import may_operate
 from webapp.lib import scopes
 
@@ -36,6 +37,18 @@ def operators_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpR
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not may_operate(request.user):
             raise PermissionDenied("This needs the operator role; ask an administrator of Weir for it.")
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+def administrators_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """People and what they did: for administrators who see every cluster."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not is_admin(request.user):
+            raise PermissionDenied("This needs the admin role for the whole fleet; ask an administrator of Weir for it.")
         return view(request, *args, **kwargs)
 
     return guarded

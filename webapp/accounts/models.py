@@ -1,13 +1,13 @@
-"""People, their API tokens, and failed sign-ins."""
+"""People, their API tokens, failed sign-ins, and who did what."""
 
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
-from webapp.accounts.querysets import ApiTokenQuerySet
+from webapp.accounts.querysets import ApiTokenQuerySet, AuditEntryQuerySet, NeverChanged
 
 
 class User(AbstractUser):
@@ -58,3 +58,56 @@ class SignInFailures(models.Model):
 
     def __str__(self) -> str:
         return f"{self.count} failures since {self.window_start:%H:%M:%S}"
+
+
+class AuditEntry(models.Model):
+    """One thing that somebody did or tried. Written once, told how it ended once, and then never changed; only age removes it.
+
+    ``outcome`` is empty where Weir ended before it had answered: the write may have been done. Names are texts, so that an entry
+    outlives whom it is about.
+    """
+
+    class Outcome(models.TextChoices):
+        DONE = "done", "done"
+        REFUSED = "refused", "refused"
+        FAILED = "failed", "failed"
+        UNKNOWN = "", "unknown"
+
+    class Door(models.TextChoices):
+        PAGE = "page", "page"
+        API = "api", "API"
+        ADMINISTRATION = "administration", "administration"
+        COMMAND = "command", "command"
+
+    at = models.DateTimeField()
+    action = models.CharField(max_length=40, help_text="a code of webapp.accounts.audit.actions")
+    door = models.CharField(max_length=16, choices=Door.choices)
+    person = models.CharField(max_length=150, blank=True, help_text="user name; of a command that of the operating system")
+    token = models.CharField(max_length=120, blank=True, help_text="name and first letters of the API token")
+    subject = models.CharField(max_length=300, blank=True, help_text="what it was done to")
+    details = models.JSONField(default=dict, help_text="what was entered, of the fields that may be shown")
+    from_address = models.CharField(max_length=45, blank=True)
+    request_id = models.CharField(max_length=64, blank=True)
+    outcome = models.CharField(max_length=8, choices=Outcome.choices, blank=True)
+    status = models.PositiveSmallIntegerField(null=True, help_text="of HTTP, or the exit code of a command")
+
+    objects: ClassVar = AuditEntryQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["at"], name="audit_entry_at"),
+            models.Index(fields=["person", "-id"], name="audit_entry_person"),
+            models.Index(fields=["action", "-id"], name="audit_entry_action"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} by {self.person or 'nobody known'} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if not self._state.adding:
+            raise NeverChanged("An entry of the audit log is never changed.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        raise NeverChanged("An entry of the audit log is removed by its age alone.")

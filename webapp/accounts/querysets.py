@@ -1,14 +1,18 @@
-"""Making and finding API tokens."""
+"""Making and finding API tokens; writing the audit log."""
 
 import hashlib
 import secrets
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
 if TYPE_CHECKING:
-    from webapp.accounts.models import ApiToken, User
+    from webapp.accounts.models import ApiToken, AuditEntry, User  # noqa: F401 - named in quotes below
+
+KEPT_AT_LEAST = timedelta(days=90)
+"""Of entries of the audit log, whatever else is set."""
 
 PREFIX = "weir_"
 """Of tokens: it lets secret scanners recognise a leaked one."""
@@ -38,3 +42,23 @@ class ApiTokenQuerySet(QuerySet["ApiToken"]):
     def find(self, text: str) -> "ApiToken | None":
         """The token of this text, valid or not."""
         return self.select_related("user").filter(digest=digest_of(text)).first()
+
+
+class NeverChanged(Exception):
+    """Somebody tried to change the audit log, which is a bug."""
+
+
+class AuditEntryQuerySet(QuerySet["AuditEntry"]):
+    """Only added to: an entry is told its outcome once, and goes when it is old."""
+
+    def end(self, pk: int, **ending: Any) -> None:
+        """How it ended, where that is not known yet."""
+        QuerySet.update(self.filter(pk=pk, outcome=""), **ending)
+
+    def update(self, **changes: Any) -> int:
+        raise NeverChanged("An entry of the audit log is never changed.")
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        if self.filter(at__gte=timezone.now() - KEPT_AT_LEAST).exists():
+            raise NeverChanged("An entry of the audit log is removed by its age alone.")
+        return super().delete()

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from ingest.storage.plan_folder import PlanFolder
 from webapp.accounts.models import ApiToken
+from webapp.accounts.permissions import noted
 from webapp.accounts.roles import may_operate
 from webapp.cleanup import orders, planning
 from webapp.cleanup.errors import CleanupError
@@ -102,7 +103,7 @@ class MayApprove(BasePermission):
 
     def has_permission(self, request: Request, view: Any) -> bool:
         may_by_token = request.auth.scope == ApiToken.Scope.APPROVE if isinstance(request.auth, ApiToken) else True
-        return may_by_token and orders.may_approve(request.user)
+        return noted(request, may_by_token and orders.may_approve(request.user))
 
 
 @listed(CleanupPlanSerializer, "Clean-up plans, newest first")

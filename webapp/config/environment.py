@@ -105,6 +105,7 @@ class Environment:
     keep_routine_days: int = _read(number, "WEIR_KEEP_ROUTINE_DAYS", 7, 7, 90)
     keep_runs_days: int = _read(number, "WEIR_KEEP_RUNS_DAYS", 30, 30, 3650)
     keep_notable_days: int = _read(number, "WEIR_KEEP_NOTABLE_DAYS", 90, 90, 3650)
+    keep_audit_days: int = _read(number, "WEIR_KEEP_AUDIT_DAYS", 400, 90, 3650)
     keep_sums_days: int = _read(number, "WEIR_KEEP_SUMS_DAYS", 730, 400, 36_500)
     least_free_mb: int = _read(number, "WEIR_LEAST_FREE_MB", 1024, 16, 100_000_000)
     most_kept_mb: int = _read(number, "WEIR_MOST_KEPT_MB", 0, 0, 1_000_000_000)

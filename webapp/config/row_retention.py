@@ -26,3 +26,8 @@ def notable() -> timedelta:
 def sums() -> timedelta:
     """Sums by the day."""
     return timedelta(days=settings.WEIR.keep_sums_days)
+
+
+def audit() -> timedelta:
+    """Who did what."""
+    return timedelta(days=settings.WEIR.keep_audit_days)

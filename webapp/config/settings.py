@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "webapp.lib.list_pages.ListErrors",
+    "webapp.accounts.audit.middleware.AuditLog",
 ]
 
 ROOT_URLCONF = "webapp.site.urls"

@@ -18,6 +18,7 @@ OPEN = {
     "accounts.User": "people; only administrators list them",
     "accounts.ApiToken": "everybody sees their own",
     "accounts.SignInFailures": "digests",
+    "accounts.AuditEntry": "everybody's writes make them; only administrators of the whole fleet list them",
     "pipeline.DueWork": "actions wake it; the pages that show it are for who sees everything",
     "pipeline.Heartbeat": "names of Weir's own processes",
     "pipeline.Manifest": "when data came in, which every page says",

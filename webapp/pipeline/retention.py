@@ -8,11 +8,11 @@ from typing import Any
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from spark_jobs.serving import FAILED_OUTCOMES
-from webapp.accounts.models import SignInFailures
+from webapp.accounts.models import AuditEntry, SignInFailures
 from webapp.alerting.choices import AlertState
 from webapp.alerting.models import Alert, MaintenanceWindow, Silence
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
-from webapp.config.row_retention import notable, routine, runs, sums
+from webapp.config.row_retention import audit, notable, routine, runs, sums
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.findings.folding import OCCURRENCES_KEPT
@@ -99,6 +99,7 @@ RULES_OF_WEIR = (
     Rule("runs of the pipeline", PipelineRun, "started_at", runs, ~Q(state=PipelineRun.State.RUNNING), of_cluster=False),
     Rule("cleared alarms of the pipeline", PipelineAlarm, "cleared_at", runs, of_cluster=False),
     Rule("deliveries that ended", Delivery, "made_at", runs, ~Q(state=DeliveryState.PENDING), of_cluster=False),
+    Rule("entries of the audit log", AuditEntry, "at", audit, of_cluster=False),
     Rule("failed attempts to sign in", SignInFailures, "window_start", sign_in_failures, of_cluster=False),
 )
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
 from ingest.lake.store import KEEP_REPLACED_FILES
-from webapp.config.row_retention import notable, routine, runs, sums
+from webapp.config.row_retention import audit, notable, routine, runs, sums
 from webapp.freshness import disk_budget
 from webapp.lib.exports import export_response
 from webapp.pipeline import retention
@@ -34,6 +34,7 @@ SETTINGS = {
     routine: "WEIR_KEEP_ROUTINE_DAYS",
     runs: "WEIR_KEEP_RUNS_DAYS",
     notable: "WEIR_KEEP_NOTABLE_DAYS",
+    audit: "WEIR_KEEP_AUDIT_DAYS",
     sums: "WEIR_KEEP_SUMS_DAYS",
 }
 

@@ -8,6 +8,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from webapp.accounts.audit import entries
+from webapp.accounts.audit.actions import RESTORE
+from webapp.accounts.audit.commands import who
+from webapp.accounts.models import AuditEntry
 from webapp.backup import keys
 from webapp.backup.archive import BackupRefused
 from webapp.backup.restoring import check, restore
@@ -34,7 +38,9 @@ class Command(BaseCommand):
                 self.stdout.write(f"The backup of {contents.made_at} is whole: {len(contents.files):,} files.")
                 return
             settings.WEIR.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            restore(folder, passphrase, self.stdout.write)
+            contents = restore(folder, passphrase, self.stdout.write)
+            told = {"folder": str(folder), "command": "restore"}
+            entries.of_command(RESTORE, who(), f"backup of {contents.made_at}", told, outcome=AuditEntry.Outcome.DONE, status=0)
         except BackupRefused as error:
             raise CommandError(str(error), returncode=REFUSED) from error
         except OSError as error:

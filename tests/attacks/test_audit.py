@@ -1,0 +1,98 @@
+"""Somebody denies what they did, fills the log, or reads in it: each write leaves one entry, and what is no write leaves none."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from tests.attacks.inhabited import somebody, token_of
+from tests.attacks.places import Place, places
+from tests.attacks.unchanged import taken_back
+from tests.attacks.writes import API, FORMS, NEW_PASSWORD, OWN_DOOR, PASSWORD, Write, api_places, form_places
+from webapp.accounts.audit.actions import ADMINISTRATION, UNDECLARED, action_of
+from webapp.accounts.models import AuditEntry
+from webapp.accounts.roles import Role
+
+pytestmark = pytest.mark.usefixtures("inhabited")
+SECRETS = (PASSWORD, NEW_PASSWORD, "8.8.8.8/hook", "csrf")
+
+
+def entries_of(write: Callable[[], Any]) -> list[AuditEntry]:
+    """What is done is taken back, so that each write finds what it needs."""
+    with taken_back():
+        AuditEntry.objects.all()._raw_delete("default")
+        write()
+        return list(AuditEntry.objects.all())
+
+
+def asked_by_form(place: Place, write: Write, role: Role) -> list[AuditEntry]:
+    client = Client(raise_request_exception=False)
+    client.force_login(somebody(role, f"{role.group}-{place.name}"))
+    return entries_of(lambda: client.post(place.filled(known=True), write.body(), query_params=place.asks_for))
+
+
+def test_every_form_leaves_one_entry_that_says_who_did_what() -> None:
+    wrong = []
+    for place, write in form_places():
+        found = asked_by_form(place, write, Role.ADMIN)
+        said = [(one.action, one.outcome, one.person, one.from_address, len(one.request_id)) for one in found]
+        outcomes = {"done"} if write.changes else {"done", "refused"}
+        good = len(said) == 1 and said[0][0] != UNDECLARED and said[0][1] in outcomes and said[0][2:] == (
+            f"admin-{place.name}", "127.0.0.1", 16,
+        )  # fmt: skip
+        told = repr([(one.subject, one.details) for one in found])
+        if not good or any(secret in told for secret in SECRETS):
+            wrong.append((place.name, said, told))
+    assert not wrong
+
+
+def test_every_form_that_was_refused_leaves_one_entry_that_says_so() -> None:
+    wrong = []
+    for place, write in form_places():
+        if write.least > Role.VIEWER:
+            found = asked_by_form(place, write, Role.VIEWER)
+            if [one.outcome for one in found] != ["refused"]:
+                wrong.append((place.name, [(one.action, one.outcome, one.status) for one in found]))
+    assert not wrong
+
+
+@pytest.mark.parametrize(("role", "outcome"), [(Role.ADMIN, "done"), (Role.VIEWER, "refused")])
+def test_every_operation_of_the_api_leaves_one_entry_with_its_token(role: Role, outcome: str) -> None:
+    client, wrong = APIClient(raise_request_exception=False), []
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {token_of(somebody(role), 'approve')}")
+    for place, write in api_places():
+        body = write.body()
+        found = entries_of(lambda place=place, write=write, body=body: getattr(client, write.method)(  # type: ignore[misc]
+            place.filled(known=True), body, format="json"
+        ))  # fmt: skip
+        said = [(one.action, one.outcome, one.door, one.token.partition(" (")[0]) for one in found]
+        good = len(said) == 1 and said[0][0] != UNDECLARED and said[0][2:] == ("api", "of approve")
+        if not good or (write.changes and said[0][1] != outcome) or any(secret in repr(found[0].details) for secret in SECRETS):
+            wrong.append((place.name, write.method, said))
+    assert not wrong
+
+
+def test_every_declared_write_has_a_name_in_the_log() -> None:
+    names = [*((name, "post") for name in (*FORMS, *OWN_DOOR)), *API]
+    assert [name for name, method in names if action_of(name, method).code in (UNDECLARED, ADMINISTRATION)] == []
+
+
+def test_looking_at_every_page_leaves_no_entry() -> None:
+    client = Client(raise_request_exception=False)
+    client.force_login(somebody(Role.VIEWER))
+    AuditEntry.objects.all()._raw_delete("default")
+    for place in places()[::4]:
+        client.get(place.filled(known=True), place.asks_for)
+    assert not AuditEntry.objects.exists()
+
+
+def test_whoever_is_not_signed_in_fills_no_table() -> None:
+    AuditEntry.objects.all()._raw_delete("default")
+    client = Client(raise_request_exception=False)
+    for place, write in form_places():
+        client.post(place.filled(known=True), write.body())
+    for place, write in api_places():
+        getattr(client, write.method)(place.filled(known=True), headers={"Authorization": "Bearer weir_nobodys"})
+    assert not AuditEntry.objects.exists()

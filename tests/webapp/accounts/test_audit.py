@@ -1,0 +1,189 @@
+"""The audit log: sign-ins, what stands in an entry, who reads it, how it is searched, and that nothing changes it."""
+
+import csv
+import io
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.test import Client
+from django.utils import timezone
+
+from tests.webapp.builders import person
+from webapp.accounts.models import ApiToken, AuditEntry, User
+from webapp.accounts.querysets import NeverChanged
+from webapp.config import row_retention
+from webapp.pipeline import retention
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct horse battery"
+
+
+def administrator(name: str = "ada", **fields: Any) -> Client:
+    user = person(name)
+    user.groups.add(Group.objects.get(name="admin"))
+    User.objects.filter(pk=user.pk).update(**fields)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def entry(**fields: Any) -> AuditEntry:
+    defaults = {"at": timezone.now(), "action": "cluster.add", "door": "page", "person": "olga", "outcome": "done", "status": 302}
+    return AuditEntry.objects.create(**{**defaults, **fields})
+
+
+def noted() -> list[tuple[str, str, str]]:
+    return list(AuditEntry.objects.order_by("id").values_list("action", "person", "outcome"))
+
+
+def test_signing_in_and_out_and_failing_to_is_noted() -> None:
+    person("ann")
+    client = Client()
+    client.post("/sign-in/", {"username": "ann", "password": "wrong"}, REMOTE_ADDR="203.0.113.7")
+    client.post("/sign-in/", {"username": "ann", "password": PASSWORD})
+    client.post("/sign-in/", {"username": "ann", "password": PASSWORD})
+    client.post("/sign-out/")
+    assert noted() == [("sign-in", "ann", "refused"), ("sign-in", "ann", "done"), ("sign-out", "ann", "done")]
+    assert AuditEntry.objects.order_by("id")[0].from_address == "203.0.113.7"
+
+
+def test_a_name_that_nobody_has_is_not_kept_since_it_may_be_a_password() -> None:
+    Client().post("/sign-in/", {"username": PASSWORD, "password": "x"})
+    assert PASSWORD not in repr(AuditEntry.objects.values().get())
+
+
+def test_whoever_is_blocked_and_goes_on_makes_one_more_entry() -> None:
+    person("ann")
+    for _ in range(16):
+        Client().post("/sign-in/", {"username": "ann", "password": "wrong"})
+    assert len(noted()) == 11
+    assert AuditEntry.objects.order_by("-id")[0].details == {"blocked": "too many failed attempts"}
+
+
+def test_the_door_of_the_administration_is_noted_like_the_other() -> None:
+    User.objects.create_superuser("ada", password=PASSWORD)
+    Client().post("/admin/login/", {"username": "ada", "password": PASSWORD, "next": "/admin/"})
+    assert noted() == [("sign-in", "ada", "done")]
+
+
+def test_a_superuser_who_changes_a_person_in_the_administration_is_noted() -> None:
+    superuser = User.objects.create_superuser("ada", password=PASSWORD)
+    client = Client()
+    client.force_login(superuser)
+    client.post(f"/admin/accounts/user/{person('ann').pk}/delete/", {"post": "yes"})
+    found = AuditEntry.objects.get()
+    assert (found.action, found.door, found.person, found.outcome) == ("administration.change", "administration", "ada", "done")
+
+
+def test_a_command_that_writes_is_noted_with_how_it_ended_and_one_that_reads_is_not() -> None:
+    person("ann")
+    out = StringIO()
+    call_command("create_token", "ann", name="ci", stdout=out)
+    with pytest.raises(CommandError):
+        call_command("create_token", "nobody")
+    call_command("scope_user", "ann", stdout=out)
+    call_command("scope_user", "ann", 'team="payments"', stdout=out)
+    told = list(AuditEntry.objects.order_by("id").values_list("action", "outcome", "status", "door"))
+    assert told == [
+        ("token.issue", "done", 0, "command"), ("token.issue", "refused", 2, "command"), ("person.scope", "done", 0, "command"),
+    ]  # fmt: skip
+    assert ApiToken.objects.get().digest not in repr(list(AuditEntry.objects.values()))
+    assert out.getvalue().splitlines()[0] not in repr(list(AuditEntry.objects.values()))
+
+
+def test_a_write_that_the_process_did_not_survive_is_there_with_an_unknown_outcome() -> None:
+    entry(outcome="", status=None)
+    assert "? unknown" in administrator().get("/access/audit/").content.decode()
+
+
+@pytest.mark.parametrize("who", ["viewer", "operator", "admin of some clusters"])
+def test_nobody_but_administrators_of_the_whole_fleet_reads_it(who: str) -> None:
+    entry()
+    client = Client()
+    if who.startswith("admin"):
+        client = administrator(sees=[[{"label": "team", "operator": "=", "value": "ours"}]])
+    else:
+        client.force_login(person("vera", operator=who == "operator"))
+    for path in ("/access/audit/", "/access/audit.csv", "/access/audit.json", "/api/v1/audit/"):
+        assert client.get(path).status_code == 403, path
+    assert "/access/audit/" not in client.get("/account/").content.decode()
+
+
+def test_a_token_that_is_narrowed_does_not_read_it() -> None:
+    administrator()
+    narrowed = [[{"label": "team", "operator": "=", "value": "ours"}]]
+    for sees, status in ((None, 200), (narrowed, 403)):
+        _, text = ApiToken.objects.issue(User.objects.get(), "ci", sees=sees)
+        assert Client().get("/api/v1/audit/", headers={"Authorization": f"Bearer {text}"}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("person=olga", {1, 2}),
+        ("action=cluster.remove", {2}),
+        ("object=prod", {2}),
+        ("outcome=unknown", {3}),
+        ("from=now-2h", {2, 3}),
+        ("to=now-2h", {1}),
+        ("action=nonsense", set()),
+    ],
+)  # fmt: skip
+def test_the_log_is_searched_by_person_action_object_and_time_at_every_door(query: str, expected: set[int]) -> None:
+    client, now = administrator(), timezone.now()
+    entry(at=now - timedelta(days=1), status=1)
+    entry(action="cluster.remove", subject="prod-eu", status=2)
+    entry(person="ann", outcome="", status=3)
+    listed = {row.status for row, _ in client.get(f"/access/audit/?{query}").context["rows"]}
+    assert listed == expected
+    api, download = client.get(f"/api/v1/audit/?{query}"), client.get(f"/access/audit.csv?{query}")
+    if "nonsense" in query:
+        assert (api.status_code, download.status_code) == (400, 400)
+        return
+    assert {row["status"] for row in api.json()["results"]} == expected
+    text = b"".join(download.streaming_content).decode()  # type: ignore[attr-defined]
+    assert {int(row["status"]) for row in csv.DictReader(io.StringIO(text))} == expected
+
+
+def test_page_after_page_shows_every_entry_once_with_one_number_of_queries(django_assert_max_num_queries: Any) -> None:
+    for number in range(120):
+        entry(status=number)
+    client, seen, address = administrator(), [], "/access/audit/"
+    while address:
+        with django_assert_max_num_queries(14):
+            answer = client.get(address)
+        seen += [row.status for row, _ in answer.context["rows"]]
+        cursor = answer.context["page"].next_cursor
+        address = f"/access/audit/?cursor={cursor}" if cursor else ""
+    assert seen == list(range(119, -1, -1))
+
+
+def test_no_entry_is_changed_or_deleted_before_its_time() -> None:
+    kept = entry()
+    for change in (kept.save, kept.delete, lambda: AuditEntry.objects.update(person="x"), lambda: AuditEntry.objects.all().delete()):
+        with pytest.raises(NeverChanged):
+            change()
+    AuditEntry.objects.end(kept.pk, outcome="failed", status=500)
+    assert AuditEntry.objects.get().outcome == "done"
+
+
+def test_entries_go_when_they_are_older_than_is_set_and_the_page_of_what_is_kept_says_so() -> None:
+    now = timezone.now()
+    entry(at=now - row_retention.audit() - timedelta(days=1), person="old")
+    entry(at=now - row_retention.audit() + timedelta(days=1), person="young")
+    rule = next(rule for rule in retention.RULES_OF_WEIR if rule.model is AuditEntry)
+    assert [row.person for row in rule.old(now)] == ["old"]
+    rule.old(now).delete()
+    assert AuditEntry.objects.filter(door="page").get().person == "young"
+    assert "WEIR_KEEP_AUDIT_DAYS" in administrator().get("/pipeline/kept/").content.decode()
+
+
+def test_names_in_the_log_are_escaped() -> None:
+    entry(subject="<script>alert(1)</script>", details={"name": "<b>"}, person="")
+    page = administrator().get("/access/audit/").content.decode()
+    assert "<script>alert" not in page and "<b>" not in page.partition("<table")[2].partition("</table>")[0]

@@ -1,0 +1,149 @@
+"""What the audit log calls each write, by the name of its address; and whose rows the address names."""
+
+from dataclasses import dataclass
+
+SIGN_IN, SIGN_OUT = "sign-in", "sign-out"
+ADMINISTRATION = "administration.change"
+UNDECLARED = "other.write"
+NEVER = ("api-push-json", "api-push-otlp", "api-push-otlp-metrics", "api-push-loki")
+"""What log shippers push every few seconds with tokens that open nothing else: measurements, and nobody's decision."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """``of``: the model (``app.Model``) whose row the parameter ``pk``, ``uid`` or ``name`` of the address is."""
+
+    code: str
+    of: str = ""
+
+
+_TOKEN, _ALERT, _INCIDENT, _ENDPOINT = "accounts.ApiToken", "alerting.Alert", "incidents.Incident", "delivery.Endpoint"
+_SILENCE, _WINDOW, _SETTING = "alerting.Silence", "alerting.MaintenanceWindow", "alerting.RuleSetting"
+_DELIVERY, _REPORT, _PLAN, _CLUSTER = "delivery.Delivery", "reports.IncidentReport", "storage.CleanupPlan", "fleet.Cluster"
+_THRESHOLD, _QUOTA, _ROOT, _SHIPPER = "findings.ThresholdOverride", "growth.StorageQuota", "storage.StorageRoot", "push.PushToken"
+
+ACTIONS: dict[str, Action] = {
+    "sign-in": Action(SIGN_IN),
+    "admin:login": Action(SIGN_IN),
+    "sign-out": Action(SIGN_OUT),
+    "admin:logout": Action(SIGN_OUT),
+    "account-password": Action("password.change"),
+    "admin:password_change": Action("password.change"),
+    "account-token-create": Action("token.issue"),
+    "account-token-revoke": Action("token.revoke", _TOKEN),
+    "alerts-acknowledge": Action("alert.acknowledge"),
+    "api-alerts-acknowledge": Action("alert.acknowledge", _ALERT),
+    "api-alerts-take-back": Action("alert.take-back", _ALERT),
+    "alert-comment": Action("alert.comment", _ALERT),
+    "api-alerts-comment": Action("alert.comment", _ALERT),
+    "incident-acknowledge": Action("incident.acknowledge", _INCIDENT),
+    "api-incidents-acknowledge": Action("incident.acknowledge", _INCIDENT),
+    "incident-silence": Action("incident.silence", _INCIDENT),
+    "api-incidents-silence": Action("incident.silence", _INCIDENT),
+    "api-incidents-take-back": Action("incident.take-back", _INCIDENT),
+    "silence-new": Action("silence.add"),
+    "api-silences-list": Action("silence.add"),
+    "silence-end": Action("silence.end", _SILENCE),
+    "api-silences-end": Action("silence.end", _SILENCE),
+    "maintenance-new": Action("maintenance-window.add"),
+    "api-maintenance-windows-list": Action("maintenance-window.add"),
+    "maintenance-end": Action("maintenance-window.end", _WINDOW),
+    "api-maintenance-windows-end": Action("maintenance-window.end", _WINDOW),
+    "growth-quota": Action("quota.set"),
+    "growth-quota-remove": Action("quota.remove", _QUOTA),
+    "alert-setting": Action("rule-setting.set"),
+    "api-rule-settings-list": Action("rule-setting.set"),
+    "api-rule-settings-preview": Action("rule-setting.preview"),
+    "alert-setting-remove": Action("rule-setting.remove", _SETTING),
+    "api-rule-settings-detail": Action("rule-setting.remove", _SETTING),
+    "threshold-save": Action("threshold.set"),
+    "api-thresholds-list": Action("threshold.set"),
+    "threshold-remove": Action("threshold.remove", _THRESHOLD),
+    "api-thresholds-detail": Action("threshold.remove", _THRESHOLD),
+    "endpoint-add": Action("endpoint.add"),
+    "api-endpoints-list": Action("endpoint.add"),
+    "endpoint-edit": Action("endpoint.change", _ENDPOINT),
+    "api-endpoints-detail": Action("endpoint.change", _ENDPOINT),
+    "api-endpoints-detail delete": Action("endpoint.remove", _ENDPOINT),
+    "endpoint-remove": Action("endpoint.remove", _ENDPOINT),
+    "endpoint-rotate": Action("endpoint.new-secret", _ENDPOINT),
+    "api-endpoints-rotate": Action("endpoint.new-secret", _ENDPOINT),
+    "endpoint-test": Action("endpoint.test", _ENDPOINT),
+    "api-endpoints-test": Action("endpoint.test", _ENDPOINT),
+    "endpoint-switch": Action("endpoint.switch", _ENDPOINT),
+    "api-endpoints-enable": Action("endpoint.enable", _ENDPOINT),
+    "api-endpoints-disable": Action("endpoint.disable", _ENDPOINT),
+    "deliveries-replay": Action("delivery.replay"),
+    "api-deliveries-replay-range": Action("delivery.replay"),
+    "delivery-replay": Action("delivery.replay", _DELIVERY),
+    "api-deliveries-replay": Action("delivery.replay", _DELIVERY),
+    "vertex-flame-graph": Action("flame-graph.ask"),
+    "threads-ask": Action("thread-dump.ask"),
+    "replication-ask": Action("copy.ask"),
+    "replication-order": Action("copy.order"),
+    "reports-new": Action("report.make"),
+    "reports-digest": Action("report.make"),
+    "api-reports-list": Action("report.make"),
+    "report-again": Action("report.make", _REPORT),
+    "report-delete": Action("report.remove", _REPORT),
+    "api-reports-detail": Action("report.remove", _REPORT),
+    "cluster-add": Action("cluster.add"),
+    "cluster-edit": Action("cluster.change", _CLUSTER),
+    "cluster-test": Action("cluster.test", _CLUSTER),
+    "cluster-pause": Action("cluster.pause", _CLUSTER),
+    "cluster-remove": Action("cluster.remove", _CLUSTER),
+    "demo-remove": Action("demo.remove"),
+    "push-tokens": Action("push-token.issue", _CLUSTER),
+    "push-token-revoke": Action("push-token.revoke", _SHIPPER),
+    "storage-audit-now": Action("storage.audit"),
+    "storage-root-add": Action("storage-root.add"),
+    "storage-root-edit": Action("storage-root.change", _ROOT),
+    "storage-root-attest": Action("storage-root.attest", _ROOT),
+    "storage-root-remove": Action("storage-root.remove", _ROOT),
+    "storage-simulator": Action("storage.simulate"),
+    "cleanup-plan-make": Action("plan.make"),
+    "api-cleanup-plans-list": Action("plan.make"),
+    "cleanup-plan-order": Action("plan.order", _PLAN),
+    "api-cleanup-plans-order": Action("plan.order", _PLAN),
+    "cleanup-plan-approve": Action("plan.approve", _PLAN),
+    "api-cleanup-plans-approve": Action("plan.approve", _PLAN),
+}
+
+COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "add_cluster": ("cluster.add", ()),
+    "add_endpoint": ("endpoint.add", ()),
+    "add_storage_root": ("storage-root.add", ("uri",)),
+    "apply_cleanup": ("plan.order", ("apply", "undo", "purge")),
+    "approve_cleanup": ("plan.approve", ()),
+    "audit_storage": ("storage.audit", ()),
+    "backup": ("weir.backup", ()),
+    "create_token": ("token.issue", ()),
+    "deliveries": ("delivery.replay", ("replay",)),
+    "discover": ("cluster.discover", ("apply",)),
+    "import_recording": ("recording.import", ()),
+    "plan_cleanup": ("plan.make", ()),
+    "push_token": ("push-token.issue", ()),
+    "reencrypt_secrets": ("weir.encrypt-again", ()),
+    "remove_demo": ("demo.remove", ()),
+    "replicate": ("copy.ask", ()),
+    "scope_user": ("person.scope", ("grants", "everything", "nothing")),
+    "simulate_age_rule": ("storage.simulate", ()),
+    "storage_quota": ("quota.set", ("size", "remove")),
+}
+"""Commands that write → what the log calls it, and options of which one has to be given, or it only reads. A backup reads everything,
+secrets too. ``ensure_admin`` and ``restore`` make their entries themselves."""
+
+RESTORE, FIRST_ADMINISTRATOR = "weir.restore", "person.add"
+
+
+def action_of(address: str, method: str) -> Action:
+    """``address``: its name with the name space in front."""
+    if found := ACTIONS.get(f"{address} {method.lower()}") or ACTIONS.get(address):
+        return found
+    return Action(ADMINISTRATION if address.startswith("admin:") else UNDECLARED)
+
+
+def codes() -> list[str]:
+    """All that an entry can have, by name."""
+    by_command = {code for code, _ in COMMANDS.values()}
+    return sorted({ADMINISTRATION, UNDECLARED, RESTORE, FIRST_ADMINISTRATOR, *by_command, *(action.code for action in ACTIONS.values())})

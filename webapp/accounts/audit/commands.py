@@ -1,0 +1,51 @@
+"""Commands that write leave an entry, too: by whom of the operating system, with which options."""
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from webapp.accounts.audit import entries, told
+from webapp.accounts.audit.actions import COMMANDS
+from webapp.accounts.models import AuditEntry
+from webapp.config import preparation
+
+Outcome = AuditEntry.Outcome
+
+
+def connect() -> None:
+    preparation.surround(noted)
+
+
+@contextmanager
+def noted(name: str, options: dict[str, Any]) -> Iterator[None]:
+    """``name``: of the command."""
+    code, writing = COMMANDS.get(name, ("", ()))
+    if not code or (writing and not any(options.get(option) for option in writing)):
+        yield
+        return
+    details = told.details(options)
+    entry = entries.of_command(code, who(), told.subject(details), {**details, "command": name})
+    outcome, status = Outcome.FAILED, 1
+    try:
+        yield
+        outcome, status = Outcome.DONE, 0
+    except CommandError as error:
+        outcome, status = (Outcome.REFUSED if error.returncode == preparation.REFUSED else Outcome.FAILED), error.returncode
+        raise
+    except SystemExit as ending:
+        status = ending.code if isinstance(ending.code, int) else 1
+        outcome = {0: Outcome.DONE, preparation.REFUSED: Outcome.REFUSED}.get(status, Outcome.FAILED)
+        raise
+    finally:
+        AuditEntry.objects.end(entry.pk, outcome=outcome, status=status)
+
+
+def who() -> str:
+    """Whoever runs it, as the operating system knows them; a container may know nobody by that number."""
+    try:
+        return f"{getpass.getuser()} (command line)"
+    except (KeyError, OSError, ImportError):
+        return "command line"

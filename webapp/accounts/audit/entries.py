@@ -1,0 +1,100 @@
+"""Making entries: one begins before the write is done, so that none is done without one, and is told the outcome afterwards."""
+
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from django.apps import apps
+from django.core.exceptions import ValidationError
+from django.db import DatabaseError, models, transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from ingest import log_lines
+from webapp.accounts import client_address
+from webapp.accounts.audit import told
+from webapp.accounts.audit.actions import Action, action_of
+from webapp.accounts.models import ApiToken, AuditEntry
+
+Outcome, Door = AuditEntry.Outcome, AuditEntry.Door
+_BEGUN = "_audit_entry"
+_LONGEST_SUBJECT = 300
+
+logger = logging.getLogger(__name__)
+
+
+def begin(request: HttpRequest, person: str, entered: Mapping[str, Any], token: ApiToken | None = None) -> None:
+    """The write that this request asks for. Raises ``DatabaseError`` where that cannot be noted: then it is not done either."""
+    if begun(request) is not None or request.resolver_match is None:
+        return
+    match = request.resolver_match
+    action, details = action_of(match.view_name, request.method or ""), told.details(entered)
+    plain = {name: value for name, value in match.kwargs.items() if name != "export_form"}
+    entry = AuditEntry.objects.create(
+        at=timezone.now(),
+        action=action.code,
+        door=_door(request, match.view_name),
+        person=person,
+        token=str(token)[:120] if token else "",
+        subject=(_row(action, plain) or told.text(" ".join(map(str, plain.values()))) or told.subject(details))[:_LONGEST_SUBJECT],
+        details=details | ({"verb": told.text(plain["verb"])} if "verb" in plain else {}),
+        **_whence(request),
+    )
+    setattr(request, _BEGUN, entry.pk)
+
+
+def begun(request: HttpRequest) -> int | None:
+    return getattr(request, _BEGUN, None)
+
+
+def end(request: HttpRequest, outcome: Outcome, status: int) -> None:
+    """What was done is done: where this cannot be noted the entry says that its outcome is not known, and the log why."""
+    pk = begun(request)
+    if pk is not None:
+        _noted(lambda: AuditEntry.objects.end(pk, outcome=outcome, status=status))
+
+
+def sign_in(request: HttpRequest, person: str, outcome: Outcome, status: int, details: dict[str, str] | None = None) -> None:
+    match = request.resolver_match
+    entry = {"action": action_of("sign-in", "").code, "door": _door(request, match.view_name if match else ""), "person": person}
+    when = {"at": timezone.now(), "outcome": outcome, "status": status}
+    _noted(lambda: AuditEntry.objects.create(**entry, **when, details=details or {}, **_whence(request)))
+
+
+def of_command(action: str, person: str, subject: str = "", details: dict[str, str] | None = None, **ending: Any) -> AuditEntry:
+    """``ending``: outcome and exit code, where it has ended."""
+    return AuditEntry.objects.create(
+        at=timezone.now(), action=action, door=Door.COMMAND, person=person[:150], subject=subject[:_LONGEST_SUBJECT],
+        details=details or {}, **ending,
+    )  # fmt: skip
+
+
+def _whence(request: HttpRequest) -> dict[str, str]:
+    return {"from_address": client_address.written(request)[:45], "request_id": log_lines.request_id()[:64]}
+
+
+def _door(request: HttpRequest, address: str) -> Door:
+    if address.startswith("admin:"):
+        return Door.ADMINISTRATION
+    return Door.API if request.path_info.startswith("/api/") else Door.PAGE
+
+
+def _row(action: Action, parameters: Mapping[str, Any]) -> str:
+    """The row that the address names, in words, while it is there; "" of what the viewer does not see."""
+    by = next((name for name in ("pk", "uid", "name") if name in parameters), None)
+    if not action.of or by is None:
+        return ""
+    model: type[models.Model] = apps.get_model(action.of)
+    with suppress(ValueError, TypeError, ValidationError, OverflowError):
+        row = model._default_manager.filter(**{by: parameters[by]}).first()
+        return told.text(f"{row} (number {row.pk})" if row is not None and by == "pk" else row)
+    return ""
+
+
+def _noted(write: Any) -> None:
+    try:
+        with transaction.atomic():
+            write()
+    except DatabaseError:
+        logger.exception("the audit log could not be written")

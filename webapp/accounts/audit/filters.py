@@ -1,0 +1,27 @@
+"""What the audit log can be narrowed by."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from webapp.accounts.audit.actions import codes
+from webapp.accounts.models import AuditEntry
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.keysets import NEWEST_ROWS_FIRST
+from webapp.lib.query_parameters import Choice, Text
+
+UNKNOWN = "unknown"
+
+
+class AuditFilters(ListFilters):
+    person = Text(about="user name, exactly")
+    action = Choice(codes())
+    object = Text("subject", "icontains", about="part of what it was done to")
+    outcome = Choice((*(value for value in AuditEntry.Outcome.values if value), UNKNOWN), method="ended")
+    door = Choice(AuditEntry.Door.values)
+    request_id = Text()
+    time_field = "at"
+    order = NEWEST_ROWS_FIRST
+
+    def ended(self, rows: QuerySet[Any], name: str, outcome: str) -> QuerySet[Any]:
+        return rows.filter(outcome="" if outcome == UNKNOWN else outcome)

@@ -1,0 +1,102 @@
+"""Every write that a page asks for, and every attempt to sign in, leaves one entry; those of the API begin with their permission."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.messages import constants
+from django.db import connection
+from django.http import HttpRequest, HttpResponseBase
+from django.utils import timezone
+
+from webapp.accounts import client_address
+from webapp.accounts.audit import entries, told
+from webapp.accounts.audit.actions import SIGN_IN, action_of
+from webapp.accounts.models import AuditEntry, User
+from webapp.lib.api.json_errors import PREFIX
+
+READING = ("GET", "HEAD", "OPTIONS", "TRACE")
+BLOCKED_ONCE_IN = timedelta(minutes=15)
+_WRITING = ("INSERT", "UPDATE", "DELETE")
+_VISITS = ('"django_session"', '"accounts_signinfailures"', '"accounts_auditentry"')
+Outcome = AuditEntry.Outcome
+
+
+class AuditLog:
+    """Behind the check that somebody is signed in: whoever is not can write nothing, and fills no table."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.method in READING:
+            response = self.get_response(request)
+            if _has_signed_in(request):  # led back by a provider of identities
+                _note_sign_in(request, response)
+            return response
+        written: list[bool] = []
+        with connection.execute_wrapper(_watching(written)):
+            response = self.get_response(request)
+        if entries.begun(request) is not None:
+            entries.end(request, _outcome(request, response, bool(written)), response.status_code)
+        elif _is_sign_in(request) and (_has_signed_in(request) or not request.user.is_authenticated):
+            _note_sign_in(request, response)
+        return response
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
+        """The API knows later who asks: see :class:`webapp.accounts.permissions.ScopedAccess`."""
+        is_api = request.path_info.startswith(PREFIX)
+        if request.method not in READING and not is_api and request.user.is_authenticated and not _is_sign_in(request):
+            entries.begin(request, request.user.get_username(), request.POST.dict())
+
+
+def _watching(written: list[bool]) -> Callable[..., Any]:
+    def watch(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith(_WRITING) and not any(table in sql for table in _VISITS):
+            written.append(True)
+        return execute(sql, params, many, context)
+
+    return watch
+
+
+def _outcome(request: HttpRequest, response: HttpResponseBase, has_written: bool) -> Outcome:
+    """A page shows a refused form again, or leads on to a message; both are answers like those to what was done."""
+    if response.status_code >= 500:
+        return Outcome.FAILED
+    if response.status_code >= 400:
+        return Outcome.REFUSED
+    if request.path_info.startswith(PREFIX) or has_written:
+        return Outcome.DONE
+    said = getattr(getattr(request, "_messages", None), "_queued_messages", ())
+    was_refused = response.status_code == 200 or any(message.level >= constants.ERROR for message in said)
+    return Outcome.REFUSED if was_refused else Outcome.DONE
+
+
+def _is_sign_in(request: HttpRequest) -> bool:
+    match = request.resolver_match
+    return match is not None and action_of(match.view_name, "").code == SIGN_IN
+
+
+def _has_signed_in(request: HttpRequest) -> bool:
+    return getattr(request, "has_signed_in", False)
+
+
+def _note_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Of a name that nobody has nothing is told: it may be a password that was typed into the wrong field."""
+    given = request.POST.get("username", "")[:150].replace("\x00", "")
+    if _has_signed_in(request):
+        entries.sign_in(request, request.user.get_username(), Outcome.DONE, response.status_code)
+        return
+    known = User.objects.filter(username=given).values_list("username", flat=True).first()
+    details = {} if known else {"username": "of nobody"}
+    if getattr(request, "sign_in_blocked", False):
+        details["blocked"] = "too many failed attempts"
+        if _was_noted(request, known or ""):
+            return
+    entries.sign_in(request, known or "", Outcome.REFUSED, response.status_code, {name: told.text(text) for name, text in details.items()})
+
+
+def _was_noted(request: HttpRequest, person: str) -> bool:
+    """Whoever is blocked and goes on makes no endless table."""
+    recent = AuditEntry.objects.filter(action=SIGN_IN, at__gte=timezone.now() - BLOCKED_ONCE_IN, details__has_key="blocked")
+    return recent.filter(person=person, from_address=client_address.written(request)).exists()
