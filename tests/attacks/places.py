@@ -62,6 +62,7 @@ MISSING: dict[str, tuple[str, ...]] = {
     "pk": ("987654",),
     "uid": tuple(f"{kind}_{'a' * 26}" for kind in ("alr", "inc", "rep", "msg")),
     "form": ("json", "md"),
+    "token": ("987654",),
     "verb": ("undo", "withdraw"),
     "id": ("987654",),
     "object_id": ("987654",),
@@ -167,6 +168,9 @@ def _known(place: Place, parameter: str) -> tuple[str, ...]:
     if parameter in ("object_id", "id") and place.is_admin and len(before) == 3:
         model = apps.get_model(before[1], before[2])
         return (str(model._default_manager.order_by("-pk").values_list("pk", flat=True).first() or 0),)
+    if parameter in ("pk", "token") and "users" in before and not place.is_admin:
+        robot = ApiToken.objects.filter(user__username="robot").latest("pk")
+        return (str(robot.user_id if parameter == "pk" else robot.pk),)
     if parameter in ("pk", "uid", "name"):
         row = OWNER[before[-1]]._default_manager.order_by("-pk").first()
         assert row is not None, f"{OWNER[before[-1]].__name__} has no row: tests/attacks/inhabited.py makes one of each"

@@ -21,6 +21,7 @@ from webapp.fleet.models import JobCurrent
 Body = dict[str, Any]
 TEXT_MATCHERS = 'cluster="prod-eu"'
 PASSWORD = "correct horse battery"
+ACCESS = {"role": "operator", "sees": "only", "sees_only": 'team="payments"'}
 NEW_PASSWORD = "another horse battery 4711"
 
 
@@ -37,6 +38,10 @@ class Write:
 
 def operators(body: Callable[[], Body] = dict, **more: Any) -> Write:
     return Write(Role.OPERATOR, body, **more)
+
+
+def administrators(body: Callable[[], Body] = dict, **more: Any) -> Write:
+    return Write(Role.ADMIN, body, **more)
 
 
 def _job() -> JobCurrent:
@@ -67,6 +72,14 @@ FORMS: dict[str, Write] = {
     "account-password": Write(
         Role.VIEWER, lambda: {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
     ),
+    "account-sign-out": Write(Role.VIEWER),
+    "access-user-add": administrators(lambda: {"username": "newcomer", **ACCESS}),
+    "access-user-change": administrators(lambda: {**ACCESS, "role": "viewer"}),
+    "access-user-switch": administrators(lambda: {"disable": "1"}),
+    "access-user-password": administrators(),
+    "access-user-sign-out": administrators(),
+    "access-user-remove": administrators(changes=False),
+    "access-user-token-revoke": administrators(),
     "account-token-create": Write(Role.VIEWER, lambda: {"name": "mine", "scope": "read", "days": "30"}),
     "alerts-acknowledge": operators(lambda: {"uid": Alert.objects.values_list("uid", flat=True)[0], "comment": "mine"}),
     "incident-acknowledge": operators(lambda: {"comment": "mine"}),

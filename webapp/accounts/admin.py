@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
+from webapp.accounts import people
 from webapp.accounts.forms import SignInForm
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.user_form import UserForm
@@ -25,6 +26,14 @@ class PersonAdmin(UserAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         known = super().get_fieldsets(request, obj)
         return (*known, ("Clusters", {"fields": ("sees_everything", "sees_only")})) if obj else known
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
+        """Both ways to delete ask here what is in the way."""
+        people.lock_administrators()
+        known = super().get_deleted_objects(objs, request)
+        gone = {one.pk for one in objs}
+        nobody_left = not User.objects.filter(people.administrators()).exclude(pk__in=gone).exists()
+        return (*known[:3], [*known[3], people.LAST] if nobody_left else known[3])
 
     @admin.display(boolean=True)
     def sees_everything(self, user: User) -> bool:

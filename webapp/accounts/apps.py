@@ -15,11 +15,13 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         # After the permissions of ``auth`` itself, whose tables these are.
         post_migrate.connect(_make_groups, sender=self, dispatch_uid="accounts.groups")
+        from webapp.accounts import sessions
         from webapp.accounts.audit import commands
         from webapp.lib import scoped_rows
 
         commands.connect()
         user_logged_in.connect(_mark_sign_in, dispatch_uid="accounts.audit")
+        user_logged_in.connect(sessions.signed_in, dispatch_uid="accounts.sessions")
         scoped_rows.connect()
         checks.register(scoped_rows.undeclared)
 

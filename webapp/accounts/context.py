@@ -2,16 +2,32 @@
 
 from typing import Any
 
+from django.db import DatabaseError
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from webapp.accounts.administration import is_admin
-from webapp.accounts.roles import may_operate
+from webapp.accounts.roles import Role, role_of
+from webapp.accounts.viewers import scope_of
 
 
 def permissions(request: HttpRequest) -> dict[str, Any]:
-    """``may_operate`` and ``may_administer`` in templates; asked for only where a template uses it."""
+    """``may_operate`` and ``may_administer`` in templates; looked up once, and only where a template uses them."""
+    found: list[Role | None] = []
+
+    def role() -> Role:
+        if not found:
+            found.append(_role(request.user))
+        return found[0] or Role.VIEWER
+
     return {
-        "may_operate": SimpleLazyObject(lambda: may_operate(request.user)),
-        "may_administer": SimpleLazyObject(lambda: is_admin(request.user)),
+        "may_operate": SimpleLazyObject(lambda: role() >= Role.OPERATOR),
+        "may_administer": SimpleLazyObject(lambda: role() is Role.ADMIN and scope_of(request.user).is_everything),
     }
+
+
+def _role(user: Any) -> Role | None:
+    """A page that says what is wrong must not break on a link in its header."""
+    try:
+        return role_of(user)
+    except DatabaseError:
+        return None

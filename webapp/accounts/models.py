@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.utils.crypto import salted_hmac
 
 from webapp.accounts.querysets import ApiTokenQuerySet, AuditEntryQuerySet, NeverChanged
 
@@ -14,6 +15,14 @@ class User(AbstractUser):
     """A person; what they may do follows from their group (:mod:`webapp.accounts.roles`), what they see from ``sees``."""
 
     sees = models.JSONField(null=True, blank=True, editable=False, help_text="grants (webapp.lib.grants); null: every cluster")
+    session_epoch = models.PositiveIntegerField(default=0, editable=False, help_text="raised to end all sessions")
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Also that of keys which are being replaced: both of Django's ask here."""
+        of_password: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]  # not in its stubs
+        if not self.session_epoch:
+            return of_password
+        return salted_hmac("weir.accounts.sessions", f"{of_password} {self.session_epoch}", secret=secret, algorithm="sha256").hexdigest()
 
 
 class ApiToken(models.Model):

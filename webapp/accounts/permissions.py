@@ -1,11 +1,12 @@
 """What API clients may do."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rest_framework.exceptions import Throttled
 from rest_framework.permissions import SAFE_METHODS, BasePermission
-from rest_framework.request import Request
+from rest_framework.request import Empty, Request
 
+from webapp.accounts import rate_limit
 from webapp.accounts.audit import entries
 from webapp.accounts.models import ApiToken
 from webapp.accounts.roles import may_operate, role_of
@@ -20,14 +21,26 @@ class ScopedAccess(BasePermission):
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         if request.method in SAFE_METHODS:
-            return role_of(request.user) is not None
+            return noted(request, role_of(request.user) is not None)
         may_write = request.auth.scope in (ApiToken.Scope.WRITE, ApiToken.Scope.APPROVE) if isinstance(request.auth, ApiToken) else True
         return noted(request, may_write and may_operate(request.user))
 
 
+def keep_to_limit(request: Request) -> None:
+    token = request.auth if isinstance(request.auth, ApiToken) else None
+    if wait_s := rate_limit.seconds_to_wait(request.user.pk, token):
+        raise Throttled(wait_s)
+
+
 def noted(request: Request, allowed: bool) -> bool:
-    """``allowed``; the audit log has an entry of the request, of what it says only where it was allowed. For every permission to write."""
-    if request.user.is_authenticated:
-        told = request.data if allowed and isinstance(request.data, Mapping) else {}
-        entries.begin(request._request, request.user.get_username(), told, request.auth if isinstance(request.auth, ApiToken) else None)
+    """``allowed``, in the audit log where the request would write: with what it says, where a view came to read that. For every permission.
+
+    Raises ``Throttled``, which is answered with 429 and ``Retry-After``.
+    """
+    if not request.user.is_authenticated:
+        return False
+    keep_to_limit(request)
+    if request.method not in SAFE_METHODS:
+        entries.begin(request._request, request.user.get_username(), {}, request.auth if isinstance(request.auth, ApiToken) else None)
+        entries.reads_later(request._request, lambda: request.data if request._full_data is not Empty else {})
     return allowed

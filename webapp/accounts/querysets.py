@@ -51,9 +51,12 @@ class NeverChanged(Exception):
 class AuditEntryQuerySet(QuerySet["AuditEntry"]):
     """Only added to: an entry is told its outcome once, and goes when it is old."""
 
-    def end(self, pk: int, **ending: Any) -> None:
-        """How it ended, where that is not known yet."""
-        QuerySet.update(self.filter(pk=pk, outcome=""), **ending)
+    def end(self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any) -> None:
+        """How it ended, where that is not known yet; and what was entered, where that came to be known only now."""
+        rows = self.filter(pk=pk, outcome="")
+        if subject:
+            QuerySet.update(rows.filter(subject=""), subject=subject)
+        QuerySet.update(rows, **ending, **({"details": details} if details else {}))
 
     def update(self, **changes: Any) -> int:
         raise NeverChanged("An entry of the audit log is never changed.")

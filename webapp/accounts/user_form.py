@@ -5,6 +5,8 @@ from typing import Any
 from django import forms
 from django.contrib.auth.forms import UserChangeForm
 
+from webapp.accounts import people
+from webapp.accounts.roles import Role
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
 
@@ -33,9 +35,17 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stub
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()
+        people.lock_administrators()
+        if people.is_last_administrator(self.instance) and not self._administers():
+            self.add_error(None, people.LAST)
         if self.cleaned_data.get("sees_everything") and self.cleaned_data.get("sees_only", "").strip():
             self.add_error("sees_only", "Sees everything is ticked: leave this empty, or take the tick away.")
         return cleaned
+
+    def _administers(self) -> bool:
+        given = self.cleaned_data
+        in_role = Role.ADMIN.group in {group.name for group in given.get("groups") or ()}
+        return bool(given.get("is_active") and (given.get("is_superuser") or (in_role and given.get("sees_everything"))))
 
     def save(self, commit: bool = True) -> Any:
         self.instance.sees = None if self.cleaned_data["sees_everything"] else grants.as_json(grants.parse(self.cleaned_data["sees_only"]))

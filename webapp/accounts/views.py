@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
@@ -15,10 +16,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
-from webapp.accounts import devices
+from webapp.accounts import devices, people
 from webapp.accounts.forms import SignInForm
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import may_operate, role_of
+from webapp.accounts.tokens import shown
+from webapp.lib import grants
+from webapp.lib.matchers import BadMatcher
+from webapp.lib.quantities import duration_text
 
 MOST_TOKENS = 50
 LIFETIMES = [("30", "30 days"), ("90", "90 days"), ("365", "a year")]
@@ -27,12 +32,25 @@ LIFETIMES = [("30", "30 days"), ("90", "90 days"), ("365", "a year")]
 class TokenForm(forms.Form):
     name = forms.CharField(max_length=100, label="What it is for")
     scope = forms.ChoiceField(choices=ApiToken.Scope.choices, label="May")
+    sees_only = forms.CharField(
+        required=False,
+        max_length=grants.LONGEST_TEXT,
+        label="Sees only",
+        help_text='One grant a line, such as cluster="prod-eu-1"; empty: what you see. It never sees more than you.',
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+    )
     days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial="90", label="Expires after")
 
     def __init__(self, *args: Any, operator: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not operator:
             self.fields["scope"] = forms.ChoiceField(choices=[(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)], label="May")
+
+    def clean_sees_only(self) -> Any:
+        try:
+            return grants.as_json(grants.parse(self.cleaned_data["sees_only"])) or None
+        except BadMatcher as wrong:
+            raise forms.ValidationError(str(wrong)) from None
 
 
 class SignIn(LoginView):
@@ -73,8 +91,21 @@ def create_token(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, _password_form(_me(request)), form)
     expires_at = timezone.now() + timedelta(days=form.cleaned_data["days"])
-    token, text = ApiToken.objects.issue(_me(request), form.cleaned_data["name"], form.cleaned_data["scope"], expires_at)
-    return render(request, "accounts/token_created.html", {"token": token, "text": text})
+    token, text = ApiToken.objects.issue(
+        _me(request), form.cleaned_data["name"], form.cleaned_data["scope"], expires_at, form.cleaned_data["sees_only"]
+    )
+    return render(request, "accounts/token_created.html", {"token": token, "text": text, "narrowed": shown(token).narrowed})
+
+
+@require_POST
+def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
+    """Every session of whoever asks but this one."""
+    me = _me(request)
+    people.end_sessions(me)
+    me.refresh_from_db()
+    update_session_auth_hash(request, me)
+    messages.success(request, "All other sessions of yours are signed out. Tokens go on.")
+    return redirect("account")
 
 
 @require_POST
@@ -102,7 +133,9 @@ def _page(request: HttpRequest, password_form: PasswordChangeForm, token_form: T
     context = {
         "password_form": password_form,
         "token_form": token_form,
-        "tokens": ApiToken.objects.filter(user=_me(request)),
+        "tokens": [shown(token) for token in ApiToken.objects.filter(user=_me(request))],
         "role": role.group if role else "",
+        "session_age": duration_text(settings.WEIR.session_age_s * 1000),
+        "session_idle": duration_text(settings.WEIR.session_idle_s * 1000) if settings.WEIR.session_idle_s else "",
     }
     return render(request, "accounts/account.html", context)

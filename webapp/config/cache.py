@@ -38,6 +38,10 @@ class ForgivingRedisCache(RedisCache):
     def add(self, key: str, value: Any, *args: Any, **kwargs: Any) -> bool:
         return _without_failing(lambda: bool(super(ForgivingRedisCache, self).add(key, value, *args, **kwargs)), True)
 
+    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
+        """0 without Redis."""
+        return _without_failing(lambda: int(super(ForgivingRedisCache, self).incr(key, delta, version)), 0)
+
     def touch(self, key: str, *args: Any, **kwargs: Any) -> bool:
         return _without_failing(lambda: bool(super(ForgivingRedisCache, self).touch(key, *args, **kwargs)), False)
 

@@ -98,6 +98,8 @@ class Environment:
     hsts_s: int = _read(_hsts_s)
     metrics_public: bool = _read(flag, "WEIR_METRICS_PUBLIC", False)
     session_age_s: int = _read(number, "WEIR_SESSION_AGE_S", 12 * 3600, 300, 30 * _DAY_S)
+    session_idle_s: int = _read(number, "WEIR_SESSION_IDLE_S", 4 * 3600, 0, 30 * _DAY_S)
+    requests_per_min: int = _read(number, "WEIR_REQUESTS_PER_MIN", 1200, 0, 1_000_000)
     lake_root: str = _read(_place, "WEIR_LAKE_ROOT", "lake")
     runs_root: str = _read(_place, "WEIR_RUNS_ROOT", "runs")
     sources: str = _read(text, "WEIR_SOURCES", "", "the path of a YAML file that declares sources of clusters", check.is_absolute)

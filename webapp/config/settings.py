@@ -75,6 +75,7 @@ MIDDLEWARE = [
     "webapp.accounts.viewers.ScopeOfRequest",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "webapp.accounts.sessions.SessionLimits",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "webapp.lib.list_pages.ListErrors",
     "webapp.accounts.audit.middleware.AuditLog",

@@ -17,7 +17,13 @@ class Action:
     of: str = ""
 
 
-_TOKEN, _ALERT, _INCIDENT, _ENDPOINT = "accounts.ApiToken", "alerting.Alert", "incidents.Incident", "delivery.Endpoint"
+_PERSON, _TOKEN, _ALERT, _INCIDENT, _ENDPOINT = (
+    "accounts.User",
+    "accounts.ApiToken",
+    "alerting.Alert",
+    "incidents.Incident",
+    "delivery.Endpoint",
+)
 _SILENCE, _WINDOW, _SETTING = "alerting.Silence", "alerting.MaintenanceWindow", "alerting.RuleSetting"
 _DELIVERY, _REPORT, _PLAN, _CLUSTER = "delivery.Delivery", "reports.IncidentReport", "storage.CleanupPlan", "fleet.Cluster"
 _THRESHOLD, _QUOTA, _ROOT, _SHIPPER = "findings.ThresholdOverride", "growth.StorageQuota", "storage.StorageRoot", "push.PushToken"
@@ -31,6 +37,14 @@ ACTIONS: dict[str, Action] = {
     "admin:password_change": Action("password.change"),
     "account-token-create": Action("token.issue"),
     "account-token-revoke": Action("token.revoke", _TOKEN),
+    "account-sign-out": Action("sessions.end"),
+    "access-user-add": Action("person.add"),
+    "access-user-change": Action("person.change", _PERSON),
+    "access-user-switch": Action("person.switch", _PERSON),
+    "access-user-password": Action("person.password", _PERSON),
+    "access-user-sign-out": Action("sessions.end", _PERSON),
+    "access-user-remove": Action("person.remove", _PERSON),
+    "access-user-token-revoke": Action("token.revoke", _PERSON),
     "alerts-acknowledge": Action("alert.acknowledge"),
     "api-alerts-acknowledge": Action("alert.acknowledge", _ALERT),
     "api-alerts-take-back": Action("alert.take-back", _ALERT),

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from webapp.accounts.administration import is_admin
 from webapp.accounts.audit.filters import UNKNOWN, AuditFilters
 from webapp.accounts.models import AuditEntry
+from webapp.accounts.permissions import noted
 from webapp.lib import scopes
 from webapp.lib.api.lists import ListView, listed
 from webapp.lib.api.routes import Routes
@@ -20,7 +21,7 @@ class AdministratorsOnly(BasePermission):
     message = "The audit log is for administrators who see every cluster."
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        return is_admin(request.user) and scopes.current().is_everything
+        return noted(request, is_admin(request.user) and scopes.current().is_everything)
 
 
 class AuditEntrySerializer(serializers.ModelSerializer[AuditEntry]):

@@ -1,7 +1,7 @@
 """Making entries: one begins before the write is done, so that none is done without one, and is told the outcome afterwards."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +18,7 @@ from webapp.accounts.audit.actions import Action, action_of
 from webapp.accounts.models import ApiToken, AuditEntry
 
 Outcome, Door = AuditEntry.Outcome, AuditEntry.Door
-_BEGUN = "_audit_entry"
+_BEGUN, _ENTERED = "_audit_entry", "_audit_entered"
 _LONGEST_SUBJECT = 300
 
 logger = logging.getLogger(__name__)
@@ -48,11 +48,18 @@ def begun(request: HttpRequest) -> int | None:
     return getattr(request, _BEGUN, None)
 
 
+def reads_later(request: HttpRequest, entered: Callable[[], Any]) -> None:
+    """What the API was told is known once a view has read it."""
+    setattr(request, _ENTERED, entered)
+
+
 def end(request: HttpRequest, outcome: Outcome, status: int) -> None:
     """What was done is done: where this cannot be noted the entry says that its outcome is not known, and the log why."""
     pk = begun(request)
     if pk is not None:
-        _noted(lambda: AuditEntry.objects.end(pk, outcome=outcome, status=status))
+        entered = getattr(request, _ENTERED, dict)()
+        details = told.details(entered) if isinstance(entered, Mapping) else {}
+        _noted(lambda: AuditEntry.objects.end(pk, details, told.subject(details), outcome=outcome, status=status))
 
 
 def sign_in(request: HttpRequest, person: str, outcome: Outcome, status: int, details: dict[str, str] | None = None) -> None:
@@ -88,7 +95,7 @@ def _row(action: Action, parameters: Mapping[str, Any]) -> str:
     model: type[models.Model] = apps.get_model(action.of)
     with suppress(ValueError, TypeError, ValidationError, OverflowError):
         row = model._default_manager.filter(**{by: parameters[by]}).first()
-        return told.text(f"{row} (number {row.pk})" if row is not None and by == "pk" else row)
+        return told.text(f"{row} (#{row.pk})" if row is not None and by == "pk" else row)
     return ""
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.contrib.messages import constants
 from django.db import connection
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 
-from webapp.accounts import client_address
+from webapp.accounts import client_address, rate_limit
 from webapp.accounts.audit import entries, told
 from webapp.accounts.audit.actions import SIGN_IN, action_of
 from webapp.accounts.models import AuditEntry, User
@@ -43,11 +43,16 @@ class AuditLog:
             _note_sign_in(request, response)
         return response
 
-    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         """The API knows later who asks: see :class:`webapp.accounts.permissions.ScopedAccess`."""
         is_api = request.path_info.startswith(PREFIX)
-        if request.method not in READING and not is_api and request.user.is_authenticated and not _is_sign_in(request):
-            entries.begin(request, request.user.get_username(), request.POST.dict())
+        if request.method in READING or is_api or not request.user.is_authenticated or _is_sign_in(request):
+            return None
+        if wait_s := rate_limit.seconds_to_wait(request.user.pk, None):
+            said = f"Too many requests in this minute. Try again in {wait_s} seconds.\n"
+            return HttpResponse(said, status=429, content_type="text/plain; charset=utf-8", headers={"Retry-After": str(wait_s)})
+        entries.begin(request, request.user.get_username(), request.POST.dict())
+        return None
 
 
 def _watching(written: list[bool]) -> Callable[..., Any]:

@@ -17,13 +17,15 @@ MORE_PAGES = (
     ("Account and API tokens", "account"),
     ("API documentation", "api-docs"),
 )
+FOR_ADMINISTRATORS = (("Users and roles", "access-users"), ("Audit log", "access-audit"))
 """Pages that have no entry in the menu."""
 
 
-def places(text: str) -> Iterator[Group]:
+def places(text: str, administers: bool) -> Iterator[Group]:
     words = text.lower().split()
     shown = [(entry.title, entry.page) for entry in MENU if not entry.whole_fleet or scopes.current().is_everything]
-    pages = [Hit(title, reverse(page)) for title, page in (*shown, *MORE_PAGES) if _has(title, words)]
+    more = (*MORE_PAGES, *(FOR_ADMINISTRATORS if administers else ()))
+    pages = [Hit(title, reverse(page)) for title, page in (*shown, *more) if _has(title, words)]
     if pages:
         yield Group("Pages", pages[:MOST_OF_GROUP])
     rules = [Hit(one.title, reverse("rule", args=[one.id]), one.id) for one in all_rules().values() if _has(f"{one.id} {one.title}", words)]

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from webapp.accounts.administration import is_admin
 from webapp.site.palette.hosts import hosts
 from webapp.site.palette.jobs import jobs
 from webapp.site.palette.log_lines import log_lines
@@ -20,6 +21,6 @@ def find(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").replace("\x00", "").strip()[:MOST_CHARS]
     is_part = "HX-Request" in request.headers
     page = urlsplit(request.headers.get("HX-Current-URL", "")).path if is_part else ""
-    groups = [*jobs(text, page), *hosts(text), *log_lines(text), *places(text)] if text else []
+    groups = [*jobs(text, page), *hosts(text), *log_lines(text), *places(text, is_admin(request.user))] if text else []
     template = "palette/_found.html" if is_part else "palette/find.html"
     return render(request, template, {"text": text, "groups": groups, "most_chars": MOST_CHARS})

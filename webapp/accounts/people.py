@@ -1,0 +1,155 @@
+"""What administrators do with people: add, role, scope, password, close, remove. Each action checks who asks, and that somebody is left.
+
+Raises :class:`webapp.lib.refusals.ActionRefused`, or ``InputRefused`` with what is wrong by field.
+"""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection, transaction
+from django.db.models import F, Q
+
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.roles import GROUPS, Role
+from webapp.lib import grants
+from webapp.lib.matchers import BadMatcher
+from webapp.lib.refusals import ActionRefused, InputRefused
+
+OWN = "This is you. Ask another administrator, so that nobody raises their own rights or locks themselves out."
+OF_SUPERUSER = "A superuser is changed by superusers alone, in the administration."
+LAST = "Nobody else administers the whole fleet. Make somebody an administrator who sees everything first."
+EVERYTHING, ONLY = "everything", "only"
+
+
+def administrators() -> Q:
+    """Who can manage people: active, and of the whole fleet."""
+    return Q(is_active=True) & (Q(is_superuser=True) | Q(groups__name=Role.ADMIN.group, sees__isnull=True))
+
+
+def lock_administrators() -> None:
+    """Whoever changes who administers waits for the others until their transaction ends; SQLite has one writer anyway."""
+    if connection.in_atomic_block:
+        Group.objects.select_for_update().filter(name=Role.ADMIN.group).first()
+
+
+def is_last_administrator(user: User) -> bool:
+    found = User.objects.filter(administrators()).distinct()
+    return found.filter(pk=user.pk).exists() and not found.exclude(pk=user.pk).exists()
+
+
+def role_in(groups: set[str], is_superuser: bool) -> Role:
+    """Whether or not the account is closed."""
+    return Role.ADMIN if is_superuser else max((role for role in Role if role.group in groups), default=Role.VIEWER)
+
+
+def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
+    """The new person and their first password, which is shown once."""
+    user, password = User(username=name.strip(), sees=_seen(sees, lines)), _new_password()
+    chosen = _group(role)
+    user.set_password(password)
+    try:
+        user.full_clean(exclude=["password"])
+        with transaction.atomic():
+            user.save()
+            user.groups.add(chosen)
+    except ValidationError as error:
+        raise InputRefused({field: " ".join(texts) for field, texts in error.message_dict.items()}) from None
+    except IntegrityError:
+        raise InputRefused({"username": "There is somebody of this name."}) from None
+    return user, password
+
+
+def change(by: User, user: User, role: str, sees: str, lines: str) -> None:
+    """Role and scope."""
+    chosen, seen = _group(role), _seen(sees, lines)
+    with _changing(by, user):
+        user.groups.remove(*Group.objects.filter(name__in=GROUPS))
+        user.groups.add(chosen)
+        User.objects.filter(pk=user.pk).update(sees=seen)
+
+
+def close(by: User, user: User) -> None:
+    """Sessions end and tokens stop; nothing of theirs is lost."""
+    with _changing(by, user):
+        User.objects.filter(pk=user.pk).update(is_active=False, session_epoch=F("session_epoch") + 1)
+
+
+def reopen(by: User, user: User) -> None:
+    with _changing(by, user):
+        User.objects.filter(pk=user.pk).update(is_active=True)
+
+
+def new_password(by: User, user: User) -> str:
+    """Another one, which is shown once; whoever was signed in as them no longer is."""
+    password = _new_password()
+    with _changing(by, user):
+        user.set_password(password)
+        User.objects.filter(pk=user.pk).update(password=user.password, session_epoch=F("session_epoch") + 1)
+    return password
+
+
+def sign_out(by: User, user: User) -> None:
+    """Everywhere; tokens go on."""
+    with _changing(by, user):
+        end_sessions(user)
+
+
+def end_sessions(user: User) -> None:
+    """One's own, too, by whoever is signed in as them."""
+    User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
+
+
+def revoke(by: User, token: ApiToken) -> None:
+    with _changing(by, token.user):
+        token.delete()
+
+
+def why_not(by: User, user: User) -> str:
+    """Why ``by`` may not change ``user``; "" where they may."""
+    return OWN if user.pk == by.pk else OF_SUPERUSER if user.is_superuser else ""
+
+
+def remove(by: User, user: User) -> None:
+    """With their tokens. What they did stays in the audit log, and their name at what they made."""
+    with _changing(by, user):
+        if user.is_active:
+            raise ActionRefused("Close the account first; if nobody misses it, remove it.")
+        user.delete()
+
+
+@contextmanager
+def _changing(by: User, user: User) -> Iterator[None]:
+    """Whoever asks administers still when the change is done, and is not who is changed: so somebody is always left."""
+    if why := why_not(by, user):
+        raise ActionRefused(why)
+    with transaction.atomic():
+        lock_administrators()
+        if not User.objects.filter(administrators(), pk=by.pk).exists():
+            raise ActionRefused("You administer the whole fleet no longer.")
+        yield
+
+
+def _group(role: str) -> Group:
+    if role not in GROUPS:
+        raise InputRefused({"role": f"Choose one of {', '.join(GROUPS)}."})
+    return Group.objects.get_or_create(name=role)[0]
+
+
+def _seen(sees: str, lines: str) -> list[list[dict[str, str]]] | None:
+    if sees not in (EVERYTHING, ONLY):
+        raise InputRefused({"sees": "Choose whether they see everything."})
+    if sees == EVERYTHING:
+        if lines.strip():
+            raise InputRefused({"sees_only": "They see everything: leave this empty, or choose that they see only this."})
+        return None
+    try:
+        return grants.as_json(grants.parse(lines))
+    except BadMatcher as wrong:
+        raise InputRefused({"sees_only": str(wrong)}) from None
+
+
+def _new_password() -> str:
+    return secrets.token_urlsafe(15)

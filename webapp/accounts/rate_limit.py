@@ -1,0 +1,34 @@
+"""How many requests one token, or one person by their session, may make in a minute. Counted in Redis; without Redis nobody is refused."""
+
+import time
+
+from django.conf import settings
+from django.core.cache import cache
+
+from webapp.accounts.models import ApiToken
+from webapp.lib import scopes
+
+WINDOW_S = 60
+
+
+def seconds_to_wait(person: int, token: ApiToken | None) -> int:
+    """0: go on. Counts this request.
+
+    A fixed window of the clock: at its turn twice as many may come at once. Without Redis in the settings each process counts for
+    itself; where Redis does not answer nothing is counted, since who looks for a cause must not be locked out by a cache.
+    """
+    most = settings.WEIR.requests_per_min
+    if not most:
+        return 0
+    now = time.time()
+    key = f"rate:{f'token:{token.pk}' if token else f'person:{person}'}:{int(now // WINDOW_S)}"
+    with scopes.everything():  # keys of the cache hold the scope, which would have to be looked up first
+        count = 1 if cache.add(key, 1, 2 * WINDOW_S) else _raised(key)
+    return max(1, round(WINDOW_S - now % WINDOW_S)) if count > most else 0
+
+
+def _raised(key: str) -> int:
+    try:
+        return int(cache.incr(key))
+    except ValueError:  # it went between the two calls
+        return 1

@@ -1,0 +1,60 @@
+"""How long a sign-in lasts: from its beginning at most, and without anything done. Ended sessions lead to the sign-in page."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import SESSION_KEY, logout
+from django.http import HttpRequest, HttpResponseBase
+from django.utils import timezone
+
+SIGNED_IN_AT, ACTIVE_AT = "signed_in_at", "active_at"
+NOTED_EVERY_S = 60
+"""Every page would write otherwise."""
+
+
+class SessionLimits:
+    """Middleware behind Django's own, which knows the session's user."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if settings.SESSION_COOKIE_NAME in request.COOKIES and SESSION_KEY in request.session:
+            self._look(request, int(timezone.now().timestamp()))
+        return self.get_response(request)
+
+    def _look(self, request: HttpRequest, now: int) -> None:
+        """A session of an earlier release begins now; one that was noted by a clock that ran ahead does, too."""
+        kept, idle_s = request.session, settings.WEIR.session_idle_s
+        began, active = kept.get(SIGNED_IN_AT), kept.get(ACTIVE_AT)
+        if began is None or active is None or max(began, active) > now + NOTED_EVERY_S:
+            begin(request, now)
+        elif now - began >= settings.WEIR.session_age_s:
+            _end(request, "You were signed in for as long as it lasts.")
+        elif idle_s and now - active >= idle_s:
+            _end(request, "Nothing was done for a while.")
+        elif _is_activity(request) and now - active >= min(NOTED_EVERY_S, (idle_s or NOTED_EVERY_S) // 2):
+            kept[ACTIVE_AT] = now
+
+
+def begin(request: HttpRequest, now: int) -> None:
+    request.session[SIGNED_IN_AT] = request.session[ACTIVE_AT] = now
+
+
+def signed_in(request: Any, **_about: Any) -> None:
+    """Hears of every sign-in."""
+    if request is not None and hasattr(request, "session"):
+        begin(request, int(timezone.now().timestamp()))
+
+
+def _is_activity(request: HttpRequest) -> bool:
+    """What a page fetches by itself, to keep up to date, is nobody's doing. Browsers say so to https and loopback."""
+    return request.headers.get("Sec-Fetch-Mode", "navigate") == "navigate" or request.method not in ("GET", "HEAD")
+
+
+def _end(request: HttpRequest, why: str) -> None:
+    logout(request)
+    if request.headers.get("Sec-Fetch-Mode", "navigate") == "navigate":
+        messages.info(request, f"{why} Sign in again.")

@@ -1,0 +1,31 @@
+"""What the list of people can be narrowed by."""
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from webapp.accounts.roles import GROUPS, Role
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.keysets import KeysetColumn
+from webapp.lib.query_parameters import Choice, Text
+
+OPEN, CLOSED = "open", "closed"
+
+
+class PeopleFilters(ListFilters):
+    q = Text("username", "icontains", about="part of the user name")
+    role = Choice(GROUPS, method="of_role")
+    state = Choice((OPEN, CLOSED), method="in_state")
+    order = (KeysetColumn("username"), KeysetColumn("id"))
+
+    def of_role(self, people: QuerySet[Any], name: str, role: str) -> QuerySet[Any]:
+        """The highest that somebody has."""
+        above = [one.group for one in Role if one > Role[role.upper()]]
+        has = Q(is_superuser=True) if role == Role.ADMIN.group else Q()
+        found = people.exclude(groups__name__in=above) if above else people
+        if role != Role.VIEWER.group:
+            found = found.filter(has | Q(groups__name=role))
+        return (found if role == Role.ADMIN.group else found.exclude(is_superuser=True)).distinct()
+
+    def in_state(self, people: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
+        return people.filter(is_active=state == OPEN)

@@ -1,0 +1,58 @@
+"""People as the page and its downloads show them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from webapp.accounts.models import User
+from webapp.accounts.people import role_in
+from webapp.accounts.roles import Role
+from webapp.lib import grants
+from webapp.lib.badges import Badge
+
+COLUMNS = ("username", "role", "sees", "active", "superuser", "last_sign_in", "added", "tokens")
+OPEN = Badge("open", "●", "done")
+CLOSED = Badge("closed", "■", "unknown")
+
+
+@dataclass(frozen=True)
+class Person:
+    """``grants``: lines of what they see; ``None``: everything."""
+
+    user: User
+    role: Role
+    grants: list[str] | None
+    tokens: int
+
+    @property
+    def badge(self) -> Badge:
+        return OPEN if self.user.is_active else CLOSED
+
+    def as_row(self) -> dict[str, Any]:
+        user = self.user
+        sees = "everything" if self.grants is None else "; ".join(self.grants)
+        values = (user.username, self.role.group, sees, user.is_active, user.is_superuser, user.last_login, user.date_joined, self.tokens)
+        return dict(zip(COLUMNS, values, strict=True))
+
+
+def listed() -> QuerySet[User]:
+    return User.objects.annotate(token_count=Count("api_tokens", distinct=True)).prefetch_related("groups")
+
+
+def person(user: Any) -> Person:
+    """Of :func:`listed`."""
+    role = role_in({group.name for group in user.groups.all()}, user.is_superuser)
+    return Person(user, role, seen(user), user.token_count)
+
+
+def seen(user: User) -> list[str] | None:
+    if user.is_superuser or user.sees is None:
+        return None
+    return grants.as_text(grants.of_json(user.sees)).splitlines()
+
+
+def exported(found: QuerySet[User]) -> Iterator[dict[str, Any]]:
+    for user in found.order_by("username").iterator(500):
+        yield person(user).as_row()

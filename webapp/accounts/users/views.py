@@ -1,0 +1,180 @@
+"""People: the list, one of them, and what administrators of the whole fleet do with them."""
+
+from typing import Any, cast
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from webapp.accounts import people
+from webapp.accounts.guards import administrators_only
+from webapp.accounts.models import ApiToken, AuditEntry, User
+from webapp.accounts.roles import GROUPS
+from webapp.accounts.tokens import shown
+from webapp.accounts.users import rows
+from webapp.accounts.users.filters import CLOSED, OPEN, PeopleFilters
+from webapp.accounts.users.forms import AccessForm, NewPersonForm
+from webapp.lib.exports import export_response
+from webapp.lib.keysets import page
+from webapp.lib.list_pages import Control, capped_count, filter_form
+from webapp.lib.refusals import InputRefused, refusal_as_message
+
+PEOPLE_A_PAGE = 50
+ENTRIES_SHOWN = 10
+
+
+@administrators_only
+@require_GET
+def users(request: HttpRequest) -> HttpResponse:
+    return _list(request, NewPersonForm())
+
+
+@administrators_only
+@require_GET
+def export(request: HttpRequest, form: str) -> HttpResponseBase:
+    return export_response(form, "weir-users", rows.COLUMNS, rows.exported(PeopleFilters.of_page(request.GET, rows.listed()).checked()))
+
+
+@administrators_only
+@require_POST
+@never_cache
+def add(request: HttpRequest) -> HttpResponse:
+    """The answer is the only page that ever shows the password."""
+    form = NewPersonForm(request.POST)
+    if form.is_valid():
+        try:
+            user, password = people.add(_me(request), form.cleaned_data["username"], **form.entered())
+        except InputRefused as refused:
+            _explain(form, refused)
+        else:
+            return render(request, "accounts/password_made.html", {"person": user, "password": password})
+    return _list(request, form)
+
+
+@administrators_only
+@require_GET
+def user(request: HttpRequest, pk: int) -> HttpResponse:
+    found = _person(pk)
+    return _page(request, found, _form_of(found))
+
+
+@administrators_only
+@require_POST
+def change(request: HttpRequest, pk: int) -> HttpResponse:
+    found, form = _person(pk), AccessForm(request.POST)
+    if form.is_valid():
+        try:
+            with refusal_as_message(request):
+                people.change(_me(request), found.user, **form.entered())
+                messages.success(request, f"{found.user.username} is changed; it holds from their next request on.")
+            return redirect("access-user", pk)
+        except InputRefused as refused:
+            _explain(form, refused)
+    return _page(request, found, form)
+
+
+@administrators_only
+@require_POST
+def switch(request: HttpRequest, pk: int) -> HttpResponse:
+    found = _person(pk).user
+    with refusal_as_message(request):
+        if request.POST.get("disable"):
+            people.close(_me(request), found)
+            messages.success(request, f"{found.username} is closed: sessions ended, tokens stopped.")
+        else:
+            people.reopen(_me(request), found)
+            messages.success(request, f"{found.username} is open again; their tokens work again.")
+    return redirect("access-user", pk)
+
+
+@administrators_only
+@require_POST
+@never_cache
+def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
+    found = _person(pk).user
+    with refusal_as_message(request):
+        password = people.new_password(_me(request), found)
+        return render(request, "accounts/password_made.html", {"person": found, "password": password, "had_another": True})
+    return redirect("access-user", pk)
+
+
+@administrators_only
+@require_POST
+def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
+    found = _person(pk).user
+    with refusal_as_message(request):
+        people.sign_out(_me(request), found)
+        messages.success(request, f"{found.username} is signed out everywhere; tokens go on.")
+    return redirect("access-user", pk)
+
+
+@administrators_only
+@require_POST
+def remove(request: HttpRequest, pk: int) -> HttpResponse:
+    found = _person(pk).user
+    with refusal_as_message(request):
+        people.remove(_me(request), found)
+        messages.success(request, f"{found.username} is removed. What they did stays in the audit log.")
+        return redirect("access-users")
+    return redirect("access-user", pk)
+
+
+@administrators_only
+@require_POST
+def revoke_token(request: HttpRequest, pk: int, token: int) -> HttpResponse:
+    found = get_object_or_404(ApiToken, pk=token, user_id=pk)
+    with refusal_as_message(request):
+        people.revoke(_me(request), found)
+        messages.success(request, f"{found.name} is revoked; it does not work any more.")
+    return redirect("access-user", pk)
+
+
+def _list(request: HttpRequest, form: NewPersonForm) -> HttpResponse:
+    filters = PeopleFilters.of_page(request.GET, rows.listed())
+    listed = page(filters.qs, filters.order, request.GET.get("cursor", ""), PEOPLE_A_PAGE)
+    context = {
+        "filters": filters,
+        "filter_form": filter_form(
+            request,
+            filters,
+            Control("q", "User name"),
+            Control("role", "Role", [("", "Any role"), *((name, name) for name in GROUPS)]),
+            Control("state", "State", [("", "Open and closed"), (OPEN, "open"), (CLOSED, "closed")]),
+        ),
+        "page": listed,
+        "rows": [rows.person(found) for found in listed.rows],
+        "matching": capped_count(filters.qs),
+        "form": form,
+    }
+    return render(request, "accounts/users.html", context)
+
+
+def _page(request: HttpRequest, found: rows.Person, form: AccessForm) -> HttpResponse:
+    context = {
+        "person": found,
+        "form": form,
+        "tokens": [shown(token) for token in ApiToken.objects.filter(user=found.user)],
+        "entries": AuditEntry.objects.filter(person=found.user.username)[:ENTRIES_SHOWN],
+        "why_not": people.why_not(_me(request), found.user),
+    }
+    return render(request, "accounts/user.html", context)
+
+
+def _person(pk: int) -> rows.Person:
+    return rows.person(get_object_or_404(rows.listed(), pk=pk))
+
+
+def _form_of(found: rows.Person) -> AccessForm:
+    sees = people.EVERYTHING if found.grants is None else people.ONLY
+    return AccessForm(initial={"role": found.role.group, "sees": sees, "sees_only": "\n".join(found.grants or ())})
+
+
+def _explain(form: Any, refused: InputRefused) -> None:
+    for field, text in (refused.fields or {None: str(refused)}).items():
+        form.add_error(field if field in form.fields else None, text)
+
+
+def _me(request: HttpRequest) -> User:
+    return cast(User, request.user)
