@@ -165,7 +165,7 @@ def test_what_was_kept_for_who_sees_everything_is_shown_to_nobody_else(theirs: T
     assert not [address for address in KEPT_ANSWERS if theirs.told_by(narrow.get(address))]
 
 
-WRITES_OF_THEIR_OWN = {"account-password", "account-token-create"}
+WRITES_OF_THEIR_OWN = {"account-password", "account-token-create", "account-sign-out"}
 """Forms that concern nobody but whoever sends them."""
 
 

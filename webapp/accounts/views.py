@@ -104,7 +104,7 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     people.end_sessions(me)
     me.refresh_from_db()
     update_session_auth_hash(request, me)
-    messages.success(request, "All other sessions of yours are signed out. Tokens go on.")
+    messages.success(request, "All other sessions of yours are signed out. Tokens still work.")
     return redirect("account")
 
 

@@ -90,7 +90,7 @@ def _door(request: HttpRequest, address: str) -> Door:
 def _row(action: Action, parameters: Mapping[str, Any]) -> str:
     """The row that the address names, in words, while it is there; "" of what the viewer does not see."""
     by = next((name for name in ("pk", "uid", "name") if name in parameters), None)
-    if not action.of or by is None:
+    if not action.of or by is None or "\x00" in str(parameters[by]):
         return ""
     model: type[models.Model] = apps.get_model(action.of)
     with suppress(ValueError, TypeError, ValidationError, OverflowError):

@@ -106,7 +106,7 @@ def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
     found = _person(pk).user
     with refusal_as_message(request):
         people.sign_out(_me(request), found)
-        messages.success(request, f"{found.username} is signed out everywhere; tokens go on.")
+        messages.success(request, f"{found.username} is signed out everywhere; tokens still work.")
     return redirect("access-user", pk)
 
 
