@@ -28,7 +28,7 @@ class ScopedAccess(BasePermission):
 
 def keep_to_limit(request: Request) -> None:
     token = request.auth if isinstance(request.auth, ApiToken) else None
-    if wait_s := rate_limit.seconds_to_wait(request.user.pk, token):
+    if wait_s := rate_limit.seconds_to_wait(request.user.pk or 0, token):
         raise Throttled(wait_s)
 
 
@@ -42,5 +42,5 @@ def noted(request: Request, allowed: bool) -> bool:
     keep_to_limit(request)
     if request.method not in SAFE_METHODS:
         entries.begin(request._request, request.user.get_username(), {}, request.auth if isinstance(request.auth, ApiToken) else None)
-        entries.reads_later(request._request, lambda: request.data if request._full_data is not Empty else {})
+        entries.reads_later(request._request, lambda: request.data if vars(request)["_full_data"] is not Empty else {})
     return allowed

@@ -111,6 +111,13 @@ def test_role_and_scope_are_changed_and_hold_at_once(ada: Client) -> None:
     assert client.get("/clusters/add/").status_code == 403
 
 
+def test_a_scope_that_cannot_be_is_refused_at_its_field_and_kept_in_the_form(ada: Client) -> None:
+    ann = member("ann", "operator")
+    answer = asked(ada, ann, "change", role="viewer", sees="only", sees_only="payments")
+    assert "sees_only" in answer.context["form"].errors and "payments" in answer.content.decode()
+    assert role_of(ann) == Role.OPERATOR
+
+
 def test_closing_an_account_ends_its_sessions_and_tokens_and_reopening_it_revives_no_session(ada: Client) -> None:
     ann = member("ann", "viewer")
     client, (_, text) = signed_in(ann), ApiToken.objects.issue(ann, "ci")

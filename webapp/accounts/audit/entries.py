@@ -53,16 +53,16 @@ def reads_later(request: HttpRequest, entered: Callable[[], Any]) -> None:
     setattr(request, _ENTERED, entered)
 
 
-def end(request: HttpRequest, outcome: Outcome, status: int) -> None:
+def end(request: HttpRequest, outcome: AuditEntry.Outcome, status: int) -> None:
     """What was done is done: where this cannot be noted the entry says that its outcome is not known, and the log why."""
     pk = begun(request)
     if pk is not None:
-        entered = getattr(request, _ENTERED, dict)()
+        entered: Any = getattr(request, _ENTERED, dict)()
         details = told.details(entered) if isinstance(entered, Mapping) else {}
         _noted(lambda: AuditEntry.objects.end(pk, details, told.subject(details), outcome=outcome, status=status))
 
 
-def sign_in(request: HttpRequest, person: str, outcome: Outcome, status: int, details: dict[str, str] | None = None) -> None:
+def sign_in(request: HttpRequest, person: str, outcome: AuditEntry.Outcome, status: int, details: dict[str, str] | None = None) -> None:
     match = request.resolver_match
     entry = {"action": action_of("sign-in", "").code, "door": _door(request, match.view_name if match else ""), "person": person}
     when = {"at": timezone.now(), "outcome": outcome, "status": status}
@@ -81,7 +81,7 @@ def _whence(request: HttpRequest) -> dict[str, str]:
     return {"from_address": client_address.written(request)[:45], "request_id": log_lines.request_id()[:64]}
 
 
-def _door(request: HttpRequest, address: str) -> Door:
+def _door(request: HttpRequest, address: str) -> AuditEntry.Door:
     if address.startswith("admin:"):
         return Door.ADMINISTRATION
     return Door.API if request.path_info.startswith("/api/") else Door.PAGE

@@ -19,7 +19,7 @@ from webapp.accounts.users.forms import AccessForm, NewPersonForm
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
-from webapp.lib.refusals import InputRefused, refusal_as_message
+from webapp.lib.refusals import ActionRefused, InputRefused, refusal_as_message
 
 PEOPLE_A_PAGE = 50
 ENTRIES_SHOWN = 10
@@ -66,12 +66,15 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     found, form = _person(pk), AccessForm(request.POST)
     if form.is_valid():
         try:
-            with refusal_as_message(request):
-                people.change(_me(request), found.user, **form.entered())
-                messages.success(request, f"{found.user.username} is changed; it holds from their next request on.")
-            return redirect("access-user", pk)
+            people.change(_me(request), found.user, **form.entered())
         except InputRefused as refused:
             _explain(form, refused)
+        except ActionRefused as refused:
+            messages.error(request, str(refused))
+            return redirect("access-user", pk)
+        else:
+            messages.success(request, f"{found.user.username} is changed; it holds from their next request on.")
+            return redirect("access-user", pk)
     return _page(request, found, form)
 
 
@@ -94,10 +97,12 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
     found = _person(pk).user
-    with refusal_as_message(request):
+    try:
         password = people.new_password(_me(request), found)
-        return render(request, "accounts/password_made.html", {"person": found, "password": password, "had_another": True})
-    return redirect("access-user", pk)
+    except ActionRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("access-user", pk)
+    return render(request, "accounts/password_made.html", {"person": found, "password": password, "had_another": True})
 
 
 @administrators_only
@@ -114,11 +119,13 @@ def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     found = _person(pk).user
-    with refusal_as_message(request):
+    try:
         people.remove(_me(request), found)
-        messages.success(request, f"{found.username} is removed. What they did stays in the audit log.")
-        return redirect("access-users")
-    return redirect("access-user", pk)
+    except ActionRefused as refused:
+        messages.error(request, str(refused))
+        return redirect("access-user", pk)
+    messages.success(request, f"{found.username} is removed. What they did stays in the audit log.")
+    return redirect("access-users")
 
 
 @administrators_only
@@ -172,7 +179,7 @@ def _form_of(found: rows.Person) -> AccessForm:
 
 
 def _explain(form: Any, refused: InputRefused) -> None:
-    for field, text in (refused.fields or {None: str(refused)}).items():
+    for field, text in (refused.fields or {"": str(refused)}).items():
         form.add_error(field if field in form.fields else None, text)
 
 
