@@ -35,6 +35,14 @@ def test_the_share_is_that_of_flinks_own_counters():
         assert "buffer-debloat.enabled: true" in sight["next_step"]
 
 
+def test_unaligned_checkpoints_of_a_job_that_keeps_up_hold_next_to_nothing_in_flight():
+    *_, last = answers("2.3.0/summed-merged", r"/jobs/[0-9a-f]{32}/checkpoints")
+    done = [one for one in last.body["history"] if one["status"] == "COMPLETED" and one["checkpoint_type"] == "UNALIGNED_CHECKPOINT"]
+    assert len(done) >= 5
+    assert 0 < sum(one["persisted_data"] for one in done) < 0.1 * sum(one["checkpointed_size"] for one in done)
+    assert not of_rule("2.3.0/summed-merged", RULE)
+
+
 @pytest.mark.parametrize("recording", ["1.12.5-G", "1.20.5-B", "1.20.5-F"])
 def test_aligned_checkpoints_persist_nothing_however_slow_their_barriers(recording):
     for window in recorded_windows(recording):

@@ -1,5 +1,7 @@
 """checkpoint.sync and checkpoint.async as a real Flink played them; expected figures are taken from its raw answers."""
 
+import gzip
+import re
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -7,7 +9,7 @@ import pytest
 
 from spark_jobs.diagnosis import registry
 from tests.diagnosis.graphs import LIMITS
-from tests.played import answers, evidence, of_rule, sights, vertices
+from tests.played import FOLDER, answers, evidence, of_rule, sights, vertices
 from tests.windows import recorded_windows
 
 CHECKPOINT = r"/jobs/[0-9a-f]{32}/checkpoints/details/([0-9]+)"
@@ -82,6 +84,24 @@ def test_a_slow_synchronous_part_is_of_the_one_subtask_that_has_it(played: str) 
 def test_no_other_phase_is_blamed(played: str, phase: str) -> None:
     phases = {"checkpoint.sync", "checkpoint.async", "checkpoint.alignment", "checkpoint.start_delay"}
     assert {one["rule"] for one in sights(played)} & phases == {f"checkpoint.{phase}"}
+
+
+def test_work_on_an_expired_checkpoint_beside_a_later_one_is_that_of_the_logs_of_flink_2_3() -> None:
+    """A late acknowledgement of one that had expired comes after the trigger of the next one."""
+    (log,) = (FOLDER / "2.3.0/expired/logs").glob("*standalonesession*")
+    begun, late = {}, {}
+    for line in gzip.decompress(log.read_bytes()).decode().splitlines():
+        if one := re.search(r"Triggering checkpoint (\d+) \(type", line):
+            begun[int(one[1])] = line[:23]
+        elif one := re.search(r"late message for now expired checkpoint attempt (\d+) ", line):
+            late[int(one[1])] = line[:23]
+    told = of_rule("2.3.0/expired", "checkpoint.uploads_after_end")
+    assert told and {one["severity"] for one in told} == {"warning"}
+    for sight in told:
+        newest = max(sight["data"]["together"])
+        assert sight["data"]["given_up"] and newest not in sight["data"]["given_up"]
+        assert all(number not in late or late[number] > begun[newest] for number in sight["data"]["given_up"])
+    assert any(number in late for sight in told for number in sight["data"]["given_up"])
 
 
 @pytest.mark.parametrize("name", ["1.20.5-A", "1.20.5-B", "1.20.5-F", "1.20.5-G", "1.20.5-L2"])

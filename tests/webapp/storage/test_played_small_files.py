@@ -14,7 +14,7 @@ from webapp.storage import audit_findings
 from webapp.storage.table_models import AUDIT_MODELS
 
 pytestmark = pytest.mark.django_db
-PLAYED = "1.20.5/small-files"
+PLAYED, VERSIONS = "1.20.5/small-files", ("1.20.5", "2.3.0")
 SMALL_BYTES, CHECKPOINT = 1 << 20, "/_metadata"
 
 
@@ -55,9 +55,10 @@ def test_the_job_with_a_file_for_each_state_is_named_with_its_exact_counts(found
     assert by_name["mean file size"] == pytest.approx(sum(size for _path, size, _modified in listed()) / len(listed()))
 
 
-def test_a_job_of_few_small_files_at_a_short_interval_is_named_for_the_calls_that_flink_made(lease, weir, tmp_path):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_job_of_few_small_files_at_a_short_interval_is_named_for_the_calls_that_flink_made(version, lease, weir, tmp_path):
     """The newest checkpoint, call by call, and once more for each file that it deletes."""
-    played = "1.20.5/counted-small"
+    played = f"{version}/counted-small"
     (finding,) = judged(played, lease, weir, tmp_path, checkpoint_interval_ms=2_000)
     made = calls_by_checkpoint(played)
     last = made[max(checkpoint for checkpoint, of in made.items() if of["rename"])]
@@ -69,10 +70,11 @@ def test_a_job_of_few_small_files_at_a_short_interval_is_named_for_the_calls_tha
     said = re.search(r"Of the (\d+) files .* at most (\d+) when merged or (\d+) at", finding.next_step)
     written, merged, inlined = map(int, said.groups())
     assert written == last["create"] - 1
-    others = [of["create"] - 1 for of in calls_by_checkpoint("1.20.5/counted-merged").values() if of["rename"]]
+    others = [of["create"] - 1 for of in calls_by_checkpoint(f"{version}/counted-merged").values() if of["rename"]]
     assert max(others) <= merged < last["create"] - 1
     assert inlined < last["create"] - 1
 
 
-def test_the_same_job_with_merged_files_is_not_named(lease, weir, tmp_path):
-    assert judged("1.20.5/counted-merged", lease, weir, tmp_path, checkpoint_interval_ms=2_000) == []
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_same_job_with_merged_files_is_not_named(version, lease, weir, tmp_path):
+    assert judged(f"{version}/counted-merged", lease, weir, tmp_path, checkpoint_interval_ms=2_000) == []
