@@ -1,5 +1,6 @@
 """How many requests one token, or one person by their session, may make in a minute. Counted in Redis; without Redis nobody is refused."""
 
+import math
 import time
 
 from django.conf import settings
@@ -24,7 +25,7 @@ def seconds_to_wait(person: int, token: ApiToken | None) -> int:
     key = f"rate:{f'token:{token.pk}' if token else f'person:{person}'}:{int(now // WINDOW_S)}"
     with scopes.everything():  # keys of the cache hold the scope, which would have to be looked up first
         count = 1 if cache.add(key, 1, 2 * WINDOW_S) else _raised(key)
-    return max(1, round(WINDOW_S - now % WINDOW_S)) if count > most else 0
+    return math.ceil(WINDOW_S - now % WINDOW_S) if count > most else 0
 
 
 def _raised(key: str) -> int:
