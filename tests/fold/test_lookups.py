@@ -67,6 +67,8 @@ def test_a_window_of_long_ago_sees_the_checkpoints_before_it_though_their_facts_
         "is_root": True,
         "as_of": noon(EVERY_S * 1000),
         "stacktrace": None,
+        "host": None,
+        "taskmanager_id": None,
     }
     news = JobUpdate("c", JOB, exceptions=[failure])
     lookup = fold(news, before, Settings())
