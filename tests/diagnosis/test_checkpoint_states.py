@@ -230,6 +230,12 @@ def test_a_time_out_sized_for_savepoints_hides_trouble_with_checkpoints():
     assert finding.next_step.startswith("Keep the time-out while such savepoints are taken: 60 s would have failed 1 of 1 savepoint.")
 
 
+def test_where_no_settings_were_seen_the_time_out_of_a_long_savepoint_is_unknown():
+    told = with_savepoint(1_200, 3_600_000)
+    assert "settings" in unknown(replace(told, config=CheckpointConfig()), "checkpoint.savepoint_timeout")
+    assert not found(replace(with_savepoint(0.5, 3_600_000), config=CheckpointConfig()), "checkpoint.savepoint_timeout")
+
+
 def test_few_checkpoints_do_not_size_a_time_out():
     few = window(*minutely(29, took=2), savepoint(41, 2_400, took=1_200), config=replace(MINUTELY, timeout_ms=3_600_000))
     assert not found(few, "checkpoint.savepoint_timeout")

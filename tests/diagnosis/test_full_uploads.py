@@ -6,7 +6,7 @@ import pytest
 
 from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.flink_bugs import has_flink_23949
-from spark_jobs.diagnosis.samples import Annotation, UploadedFiles
+from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, UploadedFiles
 from tests.diagnosis.jobs import MIB, checkpoint, evidence, found, ms, restart, savepoint, unknown, window
 
 RULE = "checkpoint.full_after_savepoint"
@@ -136,6 +136,12 @@ def test_a_checkpoint_that_only_the_log_told_of_has_no_uploaded_size():
     told = story([1, 1, 1, 1, 1, 1, 1], {5}, flink_version="1.20.5")
     by_log = tuple(replace(one, checkpointed_bytes=None) if one.checkpoint_id == 7 else one for one in told.checkpoints)
     assert not found(replace(told, checkpoints=by_log, version=(1, 16, 0)), RULE)
+
+
+def test_without_rest_no_upload_is_known_and_nothing_is_said_to_be_well():
+    told = story([1, 1, 1, 1, 1, 78, 1], {5})
+    logged = tuple(replace(one, checkpointed_bytes=None) for one in told.checkpoints)
+    assert "uploaded" in unknown(replace(told, checkpoints=logged, config=CheckpointConfig()), RULE)
 
 
 def test_each_checkpoint_is_a_finding_of_its_own():

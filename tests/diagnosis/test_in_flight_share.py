@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.samples import CheckpointConfig
 from tests.diagnosis.jobs import LIMITS
 from tests.played import answers, evidence, of_rule
 from tests.windows import recorded_windows
@@ -47,6 +48,14 @@ def test_unaligned_checkpoints_of_a_job_that_keeps_up_hold_next_to_nothing_in_fl
 def test_aligned_checkpoints_persist_nothing_however_slow_their_barriers(recording):
     for window in recorded_windows(recording):
         assert not judged(window).findings
+
+
+def test_where_neither_settings_nor_checkpoints_say_whether_they_are_unaligned_it_is_unknown():
+    window = newest_of_l2()
+    logged = tuple(replace(one, unaligned=None, persisted_bytes=None) for one in window.checkpoints)
+    (lacking,) = judged(replace(window, checkpoints=logged, config=CheckpointConfig())).unknowns
+    assert "unaligned" in lacking.missing
+    assert not judged(replace(window, checkpoints=logged)).unknowns, "details of some are still to come"
 
 
 def test_unaligned_checkpoints_that_write_mostly_state_are_well():

@@ -8,7 +8,7 @@ has the fault.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.flink_bugs import FLINK_23949, FLINK_23949_RELEASES, has_flink_23949
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
@@ -55,6 +55,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not any(one.is_savepoint and one.outcome == "completed" for one in window.checkpoints):
         return
     uploads = uploads_of(window)
+    if window.config.mode is None and all(one.uploaded_bytes is None for one in uploads):
+        raise NotJudged("how much each checkpoint uploaded")
     pattern = _pattern(uploads, limits)
     since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
     for index, upload in enumerate(uploads):

@@ -36,7 +36,10 @@ FEWEST = 3
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    unaligned = [one for one in completed(recent(window, limits[LOOK_BACK])) if one.unaligned]
+    done = completed(recent(window, limits[LOOK_BACK]))
+    if done and window.config.mode is None and all(one.unaligned is None for one in done):
+        raise NotJudged("whether its checkpoints are unaligned, and how much of them is data in flight")
+    unaligned = [one for one in done if one.unaligned]
     known = [one for one in unaligned if one.persisted_bytes is not None and one.checkpointed_bytes]
     if unaligned and not known:
         raise NotJudged("how much of its unaligned checkpoints is data in flight, which Flink reports since 1.14")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from spark_jobs.diagnosis.checkpoint_history import completed, name_of
-from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
@@ -44,10 +44,14 @@ CHECKPOINTS_AT_LEAST = 30
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     timeout_ms = window.config.timeout_ms
     savepoints = [one for one in window.checkpoints if one.is_savepoint and one.outcome == "completed" and one.end_to_end_ms is not None]
-    if window.terminal or not timeout_ms or not savepoints:
+    if window.terminal or not savepoints:
         return
     savepoint_ms = max(one.end_to_end_ms or 0 for one in savepoints)
-    if savepoint_ms < limits[f"{RULE}.minimum_savepoint_s"] * 1000 or timeout_ms > limits[f"{RULE}.sized_times"] * savepoint_ms:
+    if savepoint_ms < limits[f"{RULE}.minimum_savepoint_s"] * 1000:
+        return
+    if not timeout_ms and window.config.mode is None:
+        raise NotJudged("the checkpoint settings of this job have not been seen")
+    if not timeout_ms or timeout_ms > limits[f"{RULE}.sized_times"] * savepoint_ms:
         return
     durations = [one.end_to_end_ms for one in completed(window.checkpoints) if one.end_to_end_ms is not None]
     if len(durations) < CHECKPOINTS_AT_LEAST:
