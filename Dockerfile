@@ -4,6 +4,14 @@ WORKDIR /opt/weir
 COPY requirements.lock ./
 RUN python -m venv .venv && .venv/bin/pip install --no-cache-dir --require-hashes --no-deps -r requirements.lock
 
+FROM python:3.11-slim-bookworm AS documentation
+WORKDIR /opt/weir
+COPY requirements-docs.lock ./
+RUN python -m venv .venv && .venv/bin/pip install --no-cache-dir --require-hashes --no-deps -r requirements-docs.lock
+COPY webapp/docs webapp/docs
+COPY static static
+RUN .venv/bin/mkdocs build --quiet --config-file webapp/docs/mkdocs.yml
+
 FROM python:3.11-slim-bookworm
 # Spark is a Java program, and its scripts ask for ps. Chromium prints reports: with --build-arg PRINTER= there is none, and no PDF.
 ARG PRINTER="chromium fonts-dejavu-core"
@@ -19,6 +27,7 @@ COPY spark_jobs spark_jobs
 COPY webapp webapp
 COPY templates templates
 COPY static static
+COPY --from=documentation /opt/weir/webapp/docs/site webapp/docs/site
 ENV PATH=/opt/weir/.venv/bin:$PATH \
     PYTHONPATH=/opt/weir \
     PYTHONUNBUFFERED=1 \

@@ -1,6 +1,6 @@
 # Weir: `make run` and `make test` are all a newcomer needs; everything they make lies in .venv and WEIR_HOME.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-fast integration attack bench lint lab clean
+.PHONY: help install run docs test test-fast integration attack bench lint lab clean
 
 # The first Python for which every dependency has a ready-made wheel; name another one with `make PYTHON=…`.
 PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.13 python3.14; do \
@@ -9,6 +9,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Hundreds of processes are started: none compiles the sources anew, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
+DOCS := webapp/docs/site/index.html
 PREFLIGHT := $(PYTHON) webapp/supervisor/preflight.py
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
 # The locks name everything, by hash: nothing is left to resolve. Compiling all modules takes longer than all else of an installation, and
@@ -21,7 +22,14 @@ help: ## what can be made
 install: $(VENV)/.installed ## make the environment (.venv), nothing else
 
 run: preflight-run $(VENV)/.installed ## start everything and serve the dashboard on WEIR_BIND (127.0.0.1:8000); DEMO=0 without the demo
+	@$(MAKE) --no-print-directory docs || echo "Without documentation: \`make docs\` says why."
 	@$(if $(DEMO),WEIR_DEMO=$(DEMO)) exec $(PY) -m webapp.supervisor
+
+docs: $(DOCS) ## build the documentation, which a running Weir serves under /docs
+
+# By an environment of its own: what runs Weir needs nothing of it.
+$(DOCS): $(VENV)/docs/.installed $(shell find webapp/docs -name site -prune -o -type f -print) static/css/tokens.css
+	@$(VENV)/docs/bin/mkdocs build --quiet --clean --config-file webapp/docs/mkdocs.yml
 
 test: preflight-java $(VENV)/.installed-dev ## all tests but the longest stories; PYTEST='-k name' narrows them
 	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not long" $(PYTEST)
@@ -54,7 +62,7 @@ lab: preflight-java $(VENV)/.installed ## a real Flink with an incident, seen li
 	@exec $(PY) -m tests.lab $(LAB)
 
 clean: ## remove the environment and caches; WEIR_HOME stays
-	rm -rf $(VENV) static/collected .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) static/collected webapp/docs/site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 .PHONY: preflight-install preflight-java preflight-run
 preflight-install:
@@ -72,6 +80,11 @@ $(VENV)/.installed: requirements.lock | preflight-install
 	@$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing what Weir needs into $(VENV); this takes a minute or so …"
 	@$(PIP_INSTALL) -r requirements.lock
+	@touch $@
+
+$(VENV)/docs/.installed: requirements-docs.lock | preflight-install
+	@$(PYTHON) -m venv --clear $(VENV)/docs
+	@$(VENV)/docs/bin/python -m pip --disable-pip-version-check --no-input install --quiet --require-hashes --no-deps --no-compile -r requirements-docs.lock
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.lock requirements.lock | preflight-install

@@ -37,12 +37,13 @@ def runs(begins: str) -> list[list[str]]:
 
 def test_every_command_that_a_build_runs_is_tried_here() -> None:
     tried = {"python -m venv", ".venv/bin/pip install", "apt-get update", "apt-get install", "rm -rf", "useradd", "install -d"}
+    tried |= {".venv/bin/mkdocs build"}  # tests/webapp/documentation
     assert [words for words in runs("") if not any(" ".join(words).startswith(known) for known in tried)] == []
     assert all(runs(known) for known in tried)
 
 
-def test_what_pip_installs_is_locked_by_hash_and_is_what_is_tested_here(tmp_path: Path) -> None:
-    (words,) = runs(".venv/bin/pip install")
+@pytest.mark.parametrize("words", runs(".venv/bin/pip install"), ids=lambda words: words[-1])
+def test_what_pip_installs_is_locked_by_hash_and_is_what_is_tested_here(words: list[str], tmp_path: Path) -> None:
     lock = words[words.index("-r") + 1]
     assert ("COPY", f"{lock} ./") in INSTRUCTIONS
     for entry in re.findall(r"^([A-Za-z0-9].*?)(?=^[A-Za-z0-9]|\Z)", (PROJECT_DIR / lock).read_text(), re.MULTILINE | re.DOTALL):

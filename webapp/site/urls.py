@@ -5,6 +5,7 @@ from django.urls import include, path, register_converter
 
 from webapp.lib.path_names import ExportForm, PathName, PathWhole
 from webapp.site import probes
+from webapp.site.views.documentation import documentation
 
 for name, converter in (("name", PathName), ("whole", PathWhole), ("export_form", ExportForm)):
     register_converter(converter, name)
@@ -15,6 +16,8 @@ urlpatterns = [
     path("healthz", probes.healthz),
     path("readyz", probes.readyz),
     path("metrics", probes.metrics),
+    path("docs/", documentation, name="documentation"),
+    path("docs/<path:path>", documentation),
     path("admin/", admin.site.urls),
     path("api/v1/", include("webapp.site.api_urls")),
     path("", include("webapp.accounts.urls")),

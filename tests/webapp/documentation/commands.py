@@ -1,0 +1,50 @@
+"""Commands that the documentation names, and what stands for its placeholders."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from webapp.site.documentation.places import PAGES
+
+BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MANAGE, INGEST = [".venv/bin/python", "manage.py"], [".venv/bin/python", "-m", "ingest"]
+
+RUN_ELSEWHERE = {
+    "make run": "tests/integration/test_whole.py",
+    "make run DEMO=0": "tests/integration/test_disturbed.py",
+    "make docs": "tests/webapp/documentation/test_site.py",
+    "cp": "tests/deploy/test_compose.py",
+    "docker compose": "tests/deploy/test_compose.py",
+    "manage.py add_cluster": "tests/integration/test_live.py",
+    "manage.py audit_storage": "tests/webapp/storage/test_commands.py",
+    "manage.py simulate_age_rule": "tests/webapp/storage/test_commands.py",
+    "manage.py plan_cleanup": "tests/webapp/cleanup/test_commands.py",
+    "manage.py approve_cleanup": "tests/webapp/cleanup/test_commands.py",
+    "manage.py apply_cleanup": "tests/webapp/cleanup/test_commands.py",
+    "manage.py backup": "tests/webapp/backup/test_backup.py",
+    "manage.py restore": "tests/webapp/backup/test_backup.py",
+    "manage.py migrate": "tests/webapp/test_upgrades.py",
+    "-m ingest record": "tests/ingest/recordings/test_recorder.py",
+}
+"""How a command begins → the test that runs it, since it takes minutes, a real Flink, or an installation of its own."""
+
+
+def named() -> Iterator[tuple[Path, str]]:
+    """Every line of every block of commands, in the order of a reader: install first."""
+    first = [PAGES / "install.md"]
+    for page in [*first, *sorted(set(PAGES.rglob("*.md")) - set(first))]:
+        for block in BLOCK.findall(page.read_text()):
+            yield from ((page, line) for line in block.splitlines() if line.strip())
+
+
+def elsewhere(line: str) -> str | None:
+    """The test that runs it, where that is not the one of the documentation."""
+    begins = line.removeprefix(".venv/bin/python ")
+    known = max((one for one in RUN_ELSEWHERE if begins == one or begins.startswith(f"{one} ")), key=len, default=None)
+    return RUN_ELSEWHERE[known] if known else None
+
+
+def words(line: str, given: dict[str, str]) -> list[str]:
+    """As a shell splits them, with what this installation has in place of what stands for it."""
+    return [given.get(word, word) for word in shlex.split(line)]

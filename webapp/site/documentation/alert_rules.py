@@ -1,0 +1,27 @@
+"""Alert rules about Weir itself, by the file that Prometheus reads."""
+
+import yaml
+
+from webapp.site.documentation.markdown import plain, table
+from webapp.site.views.monitoring import FOLDER
+
+HEAD = """# Alert rules about Weir itself
+
+For Prometheus, which scrapes `/metrics` as the job `weir`: `webapp/site/monitoring/weir.rules.yml`, and on the page *Pipeline*.
+
+"""
+
+
+def pages() -> dict[str, str]:
+    rules = [rule for group in yaml.safe_load((FOLDER / "weir.rules.yml").read_text())["groups"] for rule in group["rules"]]
+    rows = [
+        (
+            f"`{rule['alert']}`",
+            rule["labels"]["severity"],
+            f"`{' '.join(rule['expr'].split())}`",
+            rule.get("for", "at once"),
+            plain(rule["annotations"]["next_step"]),
+        )
+        for rule in rules
+    ]
+    return {"reference/alert-rules.md": f"{HEAD}{table(('alert', 'severity', 'when', 'for', 'next step'), rows)}\n"}

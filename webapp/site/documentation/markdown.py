@@ -1,0 +1,18 @@
+"""Tables in Markdown."""
+
+from collections.abc import Iterable, Sequence
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A cell is Markdown of one line."""
+    lines = [_line(heads), _line(["---"] * len(heads)), *map(_line, rows)]
+    return "\n".join(lines)
+
+
+def plain(text: str) -> str:
+    """What was written for a terminal or a program, in one line, without meaning anything in Markdown."""
+    return " ".join(text.split()).replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

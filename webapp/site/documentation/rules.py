@@ -1,0 +1,56 @@
+"""Every rule, with its thresholds and runbook: one page a family, and one that lists them."""
+
+import re
+from itertools import groupby
+
+from django.template.loader import render_to_string
+
+from spark_jobs.diagnosis.registry import Rule, all_rules
+from spark_jobs.diagnosis.thresholds import Threshold
+from webapp.findings.views.rules import FAMILIES
+from webapp.site.documentation.markdown import table
+
+
+def pages() -> dict[str, str]:
+    families = [(family, list(of)) for family, of in groupby(all_rules().values(), key=lambda rule: rule.family)]
+    return {"reference/rules.md": _index(families)} | {f"reference/rules-{family}.md": _family(family, of) for family, of in families}
+
+
+def _title(family: str) -> str:
+    return FAMILIES.get(family, family.replace("_", " ").capitalize())
+
+
+def _index(families: list[tuple[str, list[Rule]]]) -> str:
+    parts = [
+        "# Rules\n\nEach minute of each job is judged by these, each audit of checkpoint storage by those of storage. "
+        "What a rule lacks to judge is shown as *unknown*, never as healthy."
+    ]
+    for family, of in families:
+        rows = [(f"[`{rule.id}`](rules-{family}.md#{_anchor(rule)})", rule.title, rule.summary) for rule in of]
+        parts.append(f"## {_title(family)}\n\n{table(('rule', 'finding', 'when'), rows)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _family(family: str, of: list[Rule]) -> str:
+    return "\n\n".join([f"# Rules: {_title(family)}", *map(_rule, of)]) + "\n"
+
+
+def _anchor(rule: Rule) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", rule.id)
+
+
+def _rule(rule: Rule) -> str:
+    runbook = re.sub(r"\s*\n\s*", "\n", render_to_string(f"rules/{rule.id}.html")).strip()
+    parts = [f"## {rule.title} {{#{_anchor(rule)}}}", f"`{rule.id}`: {rule.summary}"]
+    if rule.thresholds:
+        heads = ("threshold", "default", "may be", "why")
+        parts.append(table(heads, [(f"`{one.key}`", _value(one, one.default), _range(one), one.reason) for one in rule.thresholds]))
+    return "\n\n".join([*parts, runbook])
+
+
+def _range(one: Threshold) -> str:
+    return f"{one.minimum:.12g} to {one.maximum:.12g}"
+
+
+def _value(one: Threshold, value: float) -> str:
+    return f"{value:.12g} {one.unit}".strip()

@@ -1,0 +1,55 @@
+"""Every setting: its meaning by README's table, what it may be by whoever reads it."""
+
+import dataclasses
+import re
+from functools import partial
+
+from webapp.config.environment import PROJECT_DIR, Environment
+from webapp.config.readers import flag, number
+from webapp.site.documentation.markdown import plain, table
+
+_ROW = re.compile(r"^\| (`[A-Z_]+`(?:[,/ ]+`[A-Z_]+`)*) \| (.*?) \| (.*) \|$", re.MULTILINE)
+_VARIABLE = re.compile(r"`([A-Z_]+)`")
+_SECTION = re.compile(r"^## Settings$(.*?)^## ", re.MULTILINE | re.DOTALL)
+
+
+def pages() -> dict[str, str]:
+    accepted = accepted_values()
+    rows = []
+    for names, default, meaning in documented():
+        of_these = dict.fromkeys(accepted[name] for name in names if name in accepted)
+        rows.append((", ".join(f"`{name}`" for name in names), default, meaning, "; ".join(map(plain, of_these)) or "–"))
+    text = "# Settings\n\nAll by environment variables; a value that makes no sense is refused at start, in one sentence.\n\n"
+    return {"reference/settings.md": f"{text}{table(('variable', 'default', 'meaning', 'may be'), rows)}\n"}
+
+
+def documented() -> list[tuple[list[str], str, str]]:
+    """Of README: variables of one row, default, meaning."""
+    (section,) = _SECTION.findall((PROJECT_DIR / "README.md").read_text())
+    rows = [(_VARIABLE.findall(names), default, _linked(meaning)) for names, default, meaning in _ROW.findall(section)]
+    return [row for row in rows if row[0]]
+
+
+def accepted_values() -> dict[str, str]:
+    """Of each variable that is read by one of the readers directly."""
+    found = {}
+    for field in dataclasses.fields(Environment):
+        reader = field.default_factory
+        if not isinstance(reader, partial) or not reader.args:
+            continue
+        read, *arguments = reader.args if callable(reader.args[0]) else (reader.func, *reader.args)
+        if not arguments or not str(arguments[0]).startswith("WEIR_"):
+            continue
+        name, *rest = arguments
+        if read is flag:
+            found[name] = "true or false"
+        elif read is number:
+            found[name] = f"{rest[1]} to {rest[2]}"
+        else:
+            found[name] = next((one for one in rest if isinstance(one, str) and " " in one), "")
+    return {name: text for name, text in found.items() if text}
+
+
+def _linked(meaning: str) -> str:
+    """Links within README lead nowhere here."""
+    return re.sub(r"\[([^\]]+)\]\(#[^)]*\)", r"\1", meaning)
