@@ -62,8 +62,8 @@ def test_static_files_are_those_that_are_meant_for_everybody(path: str, db: None
     assert b"DJANGO_SETTINGS_MODULE" not in content and b"root:" not in content
 
 
-NOTHING_BEHIND = {"admin:", "admin:view_on_site", "/api/v1/%(rest)s", *OF_SHIPPERS}
-"""What answers for addresses that nobody made, and what opens to no person."""
+NOTHING_BEHIND = {"admin:", "admin:view_on_site", "/api/v1/%(rest)s", "documentation", "/docs/%(rest)s", *OF_SHIPPERS}
+"""What answers for addresses that nobody made, what opens to no person, and what `make docs` builds (``tests/webapp/documentation``)."""
 
 
 def test_behind_each_door_there_is_something(inhabited: object) -> None:

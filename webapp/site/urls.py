@@ -17,7 +17,7 @@ urlpatterns = [
     path("readyz", probes.readyz),
     path("metrics", probes.metrics),
     path("docs/", documentation, name="documentation"),
-    path("docs/<path:path>", documentation),
+    path("docs/<path:rest>", documentation),
     path("admin/", admin.site.urls),
     path("api/v1/", include("webapp.site.api_urls")),
     path("", include("webapp.accounts.urls")),

@@ -19,7 +19,7 @@ def pages() -> dict[str, str]:
     for names, default, meaning in documented():
         of_these = dict.fromkeys(accepted[name] for name in names if name in accepted)
         rows.append((", ".join(f"`{name}`" for name in names), default, meaning, "; ".join(map(plain, of_these)) or "–"))
-    text = "# Settings\n\nAll by environment variables; a value that makes no sense is refused at start, in one sentence.\n\n"
+    text = "# Settings\n\nAll by environment variables; a value that cannot be used is refused at start, in one sentence.\n\n"
     return {"reference/settings.md": f"{text}{table(('variable', 'default', 'meaning', 'may be'), rows)}\n"}
 
 

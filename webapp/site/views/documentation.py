@@ -13,11 +13,11 @@ from webapp.site.documentation.places import SITE
 TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".js": "text/javascript; charset=utf-8"}
 
 
-def documentation(request: HttpRequest, path: str = "") -> HttpResponse:
-    """``path`` as in links between pages: a folder stands for the page in it."""
+def documentation(request: HttpRequest, rest: str = "") -> HttpResponse:
+    """``rest`` as in links between pages: a folder stands for the page in it."""
     if not (SITE / "index.html").is_file():
         return render(request, "documentation/not_built.html", status=404)
-    file = _file(path)
+    file = _file(rest)
     kind = TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     return HttpResponse(file.read_bytes(), content_type=kind)
 
