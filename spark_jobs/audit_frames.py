@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ingest.errors import Refused
+from ingest.network.uris import spelled_as
 from ingest.storage.identities import SECOND_NAME
 from ingest.storage.snapshots import LISTED, SCHEMA, Snapshot
 from ingest.uris import Spellings, canonical
@@ -56,13 +57,13 @@ def listing_files(listing: str) -> list[str]:
     """Raises ``Refused`` where it is not complete."""
     filesystem, path = fsspec.core.url_to_fs(absolute_root(listing))
     if any(character in path for character in "*?["):
-        return sorted(str(filesystem.unstrip_protocol(name)) for name in filesystem.glob(path))
+        return sorted(spelled_as(absolute_root(listing), filesystem, name) for name in filesystem.glob(path))
     if not filesystem.isdir(path):
         raise Refused(f"There is no listing at {listing}; make one with `python -m ingest listing`.")
     if Snapshot(listing).listed() is None:
         raise Refused(f"The listing at {listing} is not complete ({LISTED} is missing); finish it first.")
     names = [str(name) for name in filesystem.ls(path, detail=False)]
-    return sorted(str(filesystem.unstrip_protocol(name)) for name in names if posixpath.basename(name).startswith("part-"))
+    return sorted(spelled_as(absolute_root(listing), filesystem, name) for name in names if posixpath.basename(name).startswith("part-"))
 
 
 def jobs_frame(session: SparkSession, audits: Sequence[Audit]) -> DataFrame:

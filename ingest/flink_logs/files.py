@@ -6,16 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from pathlib import Path
 from typing import IO, Any
 
 import aiohttp
 from fsspec.compression import compr
 
+from ingest.flink_logs.aggregated import is_node_file, logs_of, node_file_of, opened_log
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, is_packed, process_of
 from ingest.flink_logs.record_splitter import Keep
+from ingest.flink_logs.tfile import BadTFile
 from ingest.network.filesystems import filesystem_of, opened
+from ingest.network.uris import spelled_as
 from ingest.records import LogRecord, Observed, Skip
 from ingest.redaction.texts import redact
 from ingest.regular_files import open_regular
@@ -49,7 +53,11 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
                 if info.get("type") != "file":
                     continue
                 uri = _uri(pattern, filesystem, info["name"])
-                if _is_text(uri):
+                if is_node_file(uri):
+                    inside, unread = _inside(uri, info)
+                    found.update(inside)
+                    skips += unread
+                elif _is_text(uri):
                     found[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info))
                 else:
                     skips.append(Skip(ascii(uri), "unreadable_file", "Its name is not UTF-8, so it is left out; rename it."))
@@ -65,15 +73,42 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
 
 
 def open_unpacked(path: str) -> IO[bytes]:
-    """The bytes of a log, decompressed by its suffix."""
+    """The bytes of a log, decompressed by its suffix; also of one in a file of YARN's, by the path that ``find`` gave it."""
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
         raise OSError("this compression is not supported; use gzip, bzip2 or xz")
+    node = node_file_of(path)
+    if node is not None and _is_file(node):
+        log = opened_log(node, lambda: _opened(node), path)
+        return log if packing is None else compr[packing](log, mode="rb")
     if "://" not in path:
         file = open_regular(path)
         return file if packing is None else compr[packing](file, mode="rb")
     stream: IO[bytes] = opened(path, packing)
     return stream
+
+
+def _inside(uri: str, info: dict[str, Any]) -> tuple[dict[str, LogFile], list[Skip]]:
+    """The logs in a file that YARN made of a node's containers, as files below it."""
+    stamp = _stamp(info)
+    try:
+        logs, trouble = logs_of(uri, f"{info.get('size')}|{stamp}", lambda: _opened(uri))
+    except UNREADABLE as error:
+        return {}, [unreadable(uri, error)]
+    found = (LogFile(f"{uri}/{log.container}/{log.name}", log.bytes, stamp) for log in logs)
+    return {file.path: file for file in found}, [unreadable(uri, BadTFile(trouble))] if trouble else []
+
+
+def _opened(path: str) -> IO[bytes]:
+    stream: IO[bytes] = opened(path, None) if "://" in path else open_regular(path)
+    return stream
+
+
+def _is_file(path: str) -> bool:
+    if "://" not in path:
+        return Path(path).is_file()
+    filesystem, name = filesystem_of(path)
+    return bool(filesystem.isfile(name))
 
 
 def read_files(
@@ -165,7 +200,7 @@ def _is_glob(path: str) -> bool:
 
 
 def _uri(pattern: str, filesystem: Any, name: str) -> str:
-    return str(filesystem.unstrip_protocol(name)) if "://" in pattern else name
+    return spelled_as(pattern, filesystem, name) if "://" in pattern else name
 
 
 def _stamp(info: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ import fsspec
 
 from ingest.metadata.pieces import Piece
 from ingest.metadata.reader import read_pieces
+from ingest.network.uris import spelled_as
 from ingest.records import Skip
 from ingest.regular_files import open_regular
 from ingest.storage.instants import modified_at
@@ -83,7 +84,7 @@ def _below(path: str) -> tuple[list[MetadataFile], list[OSError]]:
     for folder, _, names in filesystem.walk(root, detail=True, on_error=unlisted.append):
         if NAME in names:
             name = f"{folder.rstrip('/')}/{NAME}"
-            files.append(_file(str(filesystem.unstrip_protocol(name)) if remote else name, names[NAME]))
+            files.append(_file(spelled_as(path, filesystem, name) if remote else name, names[NAME]))
     return sorted(files, key=lambda file: file.path), unlisted
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import aiohttp
 import fsspec
 
+import ingest.network.schemes  # noqa: F401 - for those who open files here
 from ingest.network.clusters import checked_socket
 from ingest.network.uris import check_uri, schemes_of
 

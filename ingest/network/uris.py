@@ -1,6 +1,7 @@
 """Which hosts the URIs of users name, and whether Weir may connect to them. Imports no client, as every process of Weir reads this."""
 
 import re
+from typing import Any
 from urllib.parse import urlsplit
 
 from ingest.network.clusters import check_host
@@ -8,6 +9,9 @@ from ingest.network.clusters import check_host
 _PART = re.compile(r"(?:^|::)(?P<uri>(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?:[^@/\[]*@)?(?:\[[^\]]*\])?[^:]*(?::(?!:)[^:]*)*)")
 _NO_HOST = re.compile(r"file|local|memory|data|zip|tar|s3|s3a|s3n|gs|gcs|abfs|abfss|az|adl|wasb|wasbs|oss|obs|cos|hf")
 """Their authority is a bucket, a container or nothing; where their service is, the machine's own settings say."""
+
+_NAMENODES = frozenset({"hdfs", "webhdfs", "swebhdfs"})
+_AZURE = frozenset({"abfs", "abfss", "az"})
 
 
 def check_uri(uri: str) -> None:
@@ -27,3 +31,17 @@ def check_uri(uri: str) -> None:
 def schemes_of(uri: str) -> set[str]:
     """In lower case, of all parts of a chain."""
     return {part["scheme"].lower() for part in _PART.finditer(uri)}
+
+
+def spelled_as(asked: str, filesystem: Any, name: str) -> str:
+    """The URI of what ``filesystem`` lists as ``name``, where ``asked`` is the URI that it was opened by.
+
+    fsspec's own leaves out whose it is: the NameNode, and the account of an Azure container. The default one would be asked instead.
+    """
+    scheme, colon, rest = asked.partition("://")
+    authority = rest.partition("/")[0]
+    if colon and scheme.lower() in _NAMENODES:
+        return f"{scheme}://{authority}/{name.lstrip('/')}"
+    if colon and "@" in authority and scheme.lower() in _AZURE:
+        return f"{scheme}://{authority}/{name.lstrip('/').partition('/')[2]}"
+    return str(filesystem.unstrip_protocol(name))

@@ -108,7 +108,7 @@ class S3:
 
 
 class Listable:
-    """HDFS and others: a directory at a time (HDFS itself allows a million entries in one)."""
+    """HDFS and others: a directory at a time (HDFS itself allows a million entries in one); WebHDFS page by page."""
 
     def __init__(self, filesystem: Any, path: str, place: str) -> None:
         self._filesystem, self._place = filesystem, place
@@ -116,7 +116,8 @@ class Listable:
 
     def entries(self, below: str) -> Iterator[Entry]:
         path = f"{self._path}{below}" or "/"
-        for info in self._filesystem.ls(path, detail=True):
+        pages = getattr(self._filesystem, "pages", None)
+        for info in self._filesystem.ls(path, detail=True) if pages is None else pages(path):
             name = str(info["name"]).rstrip("/").rpartition("/")[2]
             if info.get("type") == "directory":
                 yield Entry(name, Kind.DIRECTORY)

@@ -7,6 +7,7 @@ from typing import Any
 import fsspec
 
 from ingest.metadata.files import MetadataFile
+from ingest.network.uris import spelled_as
 from ingest.storage.instants import modified_at
 from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import Root
@@ -52,5 +53,5 @@ def _entries(filesystem: Any, folder: str) -> list[dict[str, Any]]:
 
 
 def _file(filesystem: Any, root: Root, entry: dict[str, Any]) -> MetadataFile:
-    read_at = entry["name"] if "://" not in root.reading else str(filesystem.unstrip_protocol(entry["name"]))
+    read_at = entry["name"] if "://" not in root.reading else spelled_as(root.reading, filesystem, entry["name"])
     return MetadataFile(root.canonical(read_at), entry.get("size"), modified_at(entry), read_at=read_at)

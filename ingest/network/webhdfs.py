@@ -1,0 +1,212 @@
+"""HDFS over HTTP: fsspec's client of WebHDFS, bounded, checked and honest about what the NameNode answered.
+
+fsspec's own takes a rename that did not happen for done, an error page of a DataNode for the content of a file, waits for ever, follows
+a redirect anywhere, and puts the delegation token, a parameter of addresses, into its errors. Operations and answers are those of the
+WebHDFS REST API of Hadoop 2 and 3.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from fsspec.implementations.webhdfs import WebHDFile, WebHDFS
+from requests.adapters import HTTPAdapter
+
+from ingest.json_bounds import decoded
+from ingest.network.clusters import check_host
+
+TIMEOUT_S = (5, 60)
+"""To connect, and between two pieces of an answer."""
+MAX_ANSWER_BYTES = 64 * 1024**2
+"""Of one answer. A page of LISTSTATUS_BATCH (``dfs.ls.limit``, 1,000 entries) is about 0.4 MB, a LISTSTATUS of 100,000 entries 40."""
+READ_BYTES = 8 * 1024**2
+"""Of a file, with one request."""
+BATCH = "LISTSTATUS_BATCH"
+_KINDS = {"FILE": "file", "DIRECTORY": "directory", "SYMLINK": "link"}
+MAX_DEPTH = 1_000
+"""As a NameNode has it (``MAX_PATH_DEPTH``)."""
+_PORTS = {"webhdfs": 9870, "swebhdfs": 9871}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class WebHdfsError(OSError):
+    """What the NameNode or a DataNode said. Never holds an address, since its parameters hold who asks."""
+
+
+class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
+    """``webhdfs://[user@]host[:9870]/path`` and, over TLS, ``swebhdfs://…[:9871]``. Options are fsspec's: ``user``, ``token`` (of
+    delegation), ``session_verify`` (a file of authorities)."""
+
+    protocol = ("webhdfs", "swebhdfs")
+
+    def __init__(self, host: str, port: int | None = None, use_https: bool = False, **options: Any) -> None:
+        if self._cached:
+            return
+        port = port or _PORTS["swebhdfs" if use_https else "webhdfs"]
+        super().__init__(host, port, use_https=use_https, **options)
+
+    @staticmethod
+    def _get_kwargs_from_urls(urlpath: str) -> dict[str, Any]:
+        options: dict[str, Any] = WebHDFS._get_kwargs_from_urls(urlpath)
+        return options | ({"use_https": True} if urlpath.lower().startswith("swebhdfs:") else {})
+
+    def _connect(self) -> None:
+        super()._connect()
+        self.session.trust_env = False
+        for scheme in ("http://", "https://"):
+            self.session.mount(scheme, _Bounded())
+
+    def info(self, path: str, **options: Any) -> dict[str, Any]:
+        path = self._strip_protocol(path)
+        return _entry(_told(self._document("GETFILESTATUS", path), "GETFILESTATUS", "FileStatus"), path)
+
+    def ls(self, path: str, detail: bool = False, **options: Any) -> list[Any]:
+        found = list(self.pages(path))
+        return found if detail else [info["name"] for info in found]
+
+    def pages(self, path: str) -> Iterator[dict[str, Any]]:
+        """What a directory holds, a page of the NameNode in memory at a time; one entry of the same name where ``path`` is a file.
+
+        Releases before Hadoop 2.8 know no pages: there a directory is one answer. Raises ``OSError``.
+        """
+        path = self._strip_protocol(path).rstrip("/") or "/"
+        if path.count("/") > MAX_DEPTH:
+            raise WebHdfsError(f"{path[:80]}… is deeper than HDFS allows ({MAX_DEPTH:,}); look at what answers as the NameNode.")
+        after: str | None = None
+        while True:
+            try:
+                page = self._document(BATCH, path, **({} if after is None else {"startAfter": after}))
+                statuses = _told(page, BATCH, "DirectoryListing", "partialListing", "FileStatuses", "FileStatus")
+                remaining = _told(page, BATCH, "DirectoryListing", "remainingEntries")
+            except _NotKnown:
+                statuses = _told(self._document("LISTSTATUS", path), "LISTSTATUS", "FileStatuses", "FileStatus")
+                remaining = 0
+            if not isinstance(statuses, list):
+                raise WebHdfsError(f"The listing of {path} is not in the published form.")
+            for status in statuses:
+                yield _entry(status, f"{path.rstrip('/')}/{_child(status)}".rstrip("/") or "/")
+            if not remaining:
+                return
+            last = _child(statuses[-1]) if statuses else ""
+            if not last or (after is not None and _order(last) <= _order(after)):
+                raise WebHdfsError(f"The pages of {path} come to no end; look at what answers as the NameNode.")
+            after = last
+
+    def mv(self, path1: str, path2: str, **options: Any) -> None:
+        if not self._done("RENAME", "put", path1, destination=self._strip_protocol(path2)):
+            raise WebHdfsError(f"The NameNode did not rename {path1}: it is gone, or something is at {path2}.")
+
+    def rm(self, path: str, recursive: bool = False, **options: Any) -> None:
+        if not self._done("DELETE", "delete", path, recursive=str(bool(recursive)).lower()):
+            raise FileNotFoundError(f"The NameNode has no {path}.")
+
+    def rmdir(self, path: str) -> None:
+        """An empty one; the NameNode refuses others."""
+        self.rm(path)
+
+    def mkdir(self, path: str, **options: Any) -> None:
+        if not self._done("MKDIRS", "put", path):
+            raise WebHdfsError(f"The NameNode did not make the directory {path}.")
+
+    def _done(self, op: str, method: str, path: str, **parameters: str) -> bool:
+        return _told(self._document(op, path, method, **parameters), op, "boolean") is True
+
+    def _document(self, op: str, path: str, method: str = "get", **parameters: str) -> Any:
+        answer = self._call(op, method=method, path=path, **parameters)
+        try:
+            return decoded(answer.content, lenient=True)[0]
+        except (ValueError, RecursionError) as error:
+            raise WebHdfsError(f"The answer to {op} of {path} is no JSON ({error}); is this the address of a NameNode?") from error
+
+    def _open(self, path: str, mode: str = "rb", block_size: int | None = None, autocommit: bool = True, **options: Any) -> "_File":
+        return _File(self, path, mode=mode, block_size=block_size or self.blocksize, tempdir=self.tempdir, autocommit=autocommit)
+
+
+class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        start, end = max(start, 0), min(self.size, end)
+        return b"".join(self._piece(at, min(at + READ_BYTES, end)) for at in range(start, end, READ_BYTES))
+
+    def _piece(self, start: int, end: int) -> bytes:
+        content: bytes = self.fs._call("OPEN", path=self.path, offset=start, length=end - start).content
+        if len(content) != end - start:
+            raise WebHdfsError(f"{self.path} ended after {len(content):,} of {end - start:,} bytes from {start:,}.")
+        return content
+
+
+class _Bounded(HTTPAdapter):
+    """Each request, redirects too: to a host that may be asked, within a time, and an error as the words of the server."""
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
+        parts = urlsplit(str(request.url))
+        host = str(parts.hostname)
+        check_host(host, parts.port)
+        try:
+            answer = super().send(request, *args, **options | {"stream": True, "timeout": TIMEOUT_S})
+            with answer:
+                content = bytearray()
+                for piece in answer.iter_content(256 * 1024):
+                    content += piece
+                    if len(content) > MAX_ANSWER_BYTES:
+                        raise WebHdfsError(f"{host} answered more than {MAX_ANSWER_BYTES:,} bytes; its directory is too large for a page.")
+        except requests.RequestException as error:
+            raise WebHdfsError(f"{host} did not answer as WebHDFS does ({type(error).__name__}).") from None
+        answer._content = bytes(content)
+        if answer.status_code >= 400:
+            raise _refusal(answer, host)
+        return answer
+
+
+class _NotKnown(WebHdfsError):
+    """The NameNode does not know the operation."""
+
+
+def _refusal(answer: requests.Response, host: str) -> OSError:
+    try:
+        told = decoded(answer.content[:65_536], lenient=True)[0]["RemoteException"]
+        kind, message = str(told["exception"]), str(told["message"]).partition("\n")[0][:300]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return WebHdfsError(f"{host} answered {answer.status_code} {str(answer.reason)[:60]}.")
+    if kind == "FileNotFoundException":
+        return FileNotFoundError(message)
+    if kind in ("AccessControlException", "SecurityException"):
+        return PermissionError(message)
+    if kind == "IllegalArgumentException" and BATCH in message:
+        return _NotKnown(message)
+    return WebHdfsError(f"{host}: {kind}: {message}")
+
+
+def _told(document: Any, op: str, *names: str) -> Any:
+    """What stands in an answer below these names of the published schema. Raises ``WebHdfsError``."""
+    for name in names:
+        if not isinstance(document, dict) or name not in document:
+            raise WebHdfsError(f"The answer to {op} has no {'.'.join(names)}; is this the address of a NameNode?")
+        document = document[name]
+    return document
+
+
+def _order(name: str) -> bytes:
+    """NameNodes sort names by their bytes."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def _child(status: Any) -> str:
+    """A single name, "" of a path that is a file; anything else would lead out of the directory."""
+    name = status.get("pathSuffix") if isinstance(status, dict) else None
+    if not isinstance(name, str) or "/" in name or "\x00" in name or name in (".", ".."):
+        raise WebHdfsError(f"The NameNode lists {str(name)[:80]!r}, which is no name of a file.")
+    return name
+
+
+def _entry(status: Any, path: str) -> dict[str, Any]:
+    """As fsspec's ``info``, from a FileStatus: ``length`` in bytes, ``modificationTime`` in milliseconds since 1970."""
+    kind, length, modified = (_told(status, "a listing", name) for name in ("type", "length", "modificationTime"))
+    if not isinstance(kind, str) or not all(type(number) is int and 0 <= number < 2**63 for number in (length, modified)):
+        raise WebHdfsError(f"What the NameNode says of {path} is not in the published form.")
+    try:
+        mtime = _EPOCH + timedelta(milliseconds=modified)
+    except OverflowError:
+        mtime = None
+    return {"name": path, "size": length, "type": _KINDS.get(kind, "other"), "mtime": mtime}
