@@ -14,9 +14,12 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from ingest.discovery.reading import read_sources
+from ingest.discovery.sources import DiscoverySource
 from ingest.lake.store import Lake
 from ingest.shard_collector import CollectorCursor, collect_shard
 from ingest.sources import ClusterSource, LogSource, PrometheusSource
+from tests.ingest.test_shard_collector import rows
 from tests.integration.running import until
 from tests.lab import high_availability, inventory, prometheus
 from tests.lab.cluster import Lab, started
@@ -84,6 +87,11 @@ class Watch:
         until(lambda: self.look() or happened(), within_s, what, every_s=4)
         return time.monotonic() - began
 
+    def completed(self, job_id: str) -> set[int]:
+        """By its JobManager."""
+        told = rows(self.lakes["fleet"], "checkpoints")
+        return {row["checkpoint_id"] for row in told if row["status"] == "COMPLETED" and row["job_id"] == job_id}
+
     def judged(self, way: str) -> Judged:
         return of_lake(self.lakes[way], self.folder / way)
 
@@ -96,6 +104,9 @@ class Story:
     """Visibility by cluster at the end."""
     pages: dict[str, str] = field(default_factory=dict)
     found: dict[str, Judged] = field(default_factory=dict)
+    successor: str = ""
+    """Of the JobManager of ``orders`` that led and was killed after all was judged."""
+    urls: dict[str, str] = field(default_factory=dict)
     jobs: dict[str, set[str]] = field(default_factory=dict)
 
 
@@ -128,11 +139,11 @@ def story(tmp_path: Path, settings, admin_client) -> Iterator[Story]:
         stack.callback(object.__setattr__, settings.WEIR, "sources", "")
         watch = Watch(tmp_path, scraper)
         starting = stack.enter_context(ThreadPoolExecutor(3))
-        orders: Future[Lab] = starting.submit(
-            lambda: stack.enter_context(high_availability.start(tmp_path / "orders", "1.20.5", "declined", 34, as_fleet=True))[0]
+        orders = starting.submit(
+            lambda: stack.enter_context(high_availability.start(tmp_path / "orders", "1.20.5", "declined", 34, as_fleet=True))
         )
         carts: Future[Lab] = starting.submit(lambda: stack.enter_context(alone_standing("2.3.0", "crashing", 35, tmp_path / "carts")))
-        listed.clusters |= {"orders": orders.result(), "carts": carts.result()}
+        listed.clusters |= {"orders": orders.result()[0], "carts": carts.result()}
         watch.labs |= listed.clusters
         told.took_s["orders and carts come"] = watch.until(
             lambda: collected() == {"orders", "carts"}, 60, "the first clusters' being listed"
@@ -157,7 +168,18 @@ def story(tmp_path: Path, settings, admin_client) -> Iterator[Story]:
         told.jobs = {name: {job["id"] for job in lab.get("/jobs")["jobs"]} for name, lab in listed.clusters.items()}
         told.jobs["carts"] = {carts.result().job_id}
         told.found = {way: watch.judged(way) for way in WAYS}
+        _kill_leader(orders.result()[0], orders.result()[1], listed, watch, told)
         yield told
+
+
+def _kill_leader(lab: high_availability.HighlyAvailableLab, ensemble: str, listed: inventory.Inventory, watch: Watch, told: Story) -> None:
+    """Its owners list the successor; the job goes on under its id."""
+    (led,) = read_sources([DiscoverySource("who-leads", zookeeper=(ensemble,))])
+    told.successor = listed.moved["orders"] = lab.kill_leader(led.clusters[0].url)
+    before = max(watch.completed(lab.job_id))
+    watch.until(lambda: max(watch.completed(lab.job_id)) >= before + 2, 90, "checkpoints under the successor")
+    told.urls = dict(Cluster.objects.values_list("name", "url"))
+    told.jobs["orders"] |= {row["job_id"] for row in rows(watch.lakes["fleet"], "jobs") if row["cluster"] == "orders"}
 
 
 def of_incidents(found: Judged) -> set[tuple[str, str, str, str]]:
@@ -171,6 +193,7 @@ def test_a_fleet_that_comes_and_goes_is_found_followed_and_judged_as_by_hand(sto
     assert set(story.after) == set(PLAYED)
     assert story.labels["ledger"] == {"team": "lab"}
     assert "left its source" in story.pages["clusters"]
+    assert story.urls["orders"] == story.successor and len(story.jobs["orders"]) == 1
     plain, fleet, alone = (story.found[way] for way in WAYS)
     for name, rule in PLAYED.items():
         for found in (plain, fleet, alone):

@@ -11,17 +11,21 @@ from tests.lab.cluster import Lab
 
 
 class Inventory:
-    """``clusters`` are listed below ``/clusters`` by the address of a JobManager, below ``/reporters`` by those that are to be scraped."""
+    """``clusters`` are listed below ``/clusters`` by the address of a JobManager, below ``/reporters`` by those that are to be scraped.
+
+    ``moved``: addresses by cluster, where another JobManager is to be asked than that which stood first.
+    """
 
     def __init__(self) -> None:
         self.clusters: dict[str, Lab] = {}
+        self.moved: dict[str, str] = {}
         self.url = ""
 
     def answer(self, path: str) -> list[dict[str, Any]] | None:
         listed = dict(self.clusters)
         match path:
             case "/clusters":
-                targets = {name: [lab.url.removeprefix("http://")] for name, lab in listed.items()}
+                targets = {name: [self.moved.get(name, lab.url).removeprefix("http://")] for name, lab in listed.items()}
             case "/reporters":
                 targets = {name: [f"127.0.0.1:{port}" for port in lab.reporter_ports] for name, lab in listed.items()}
             case _:
