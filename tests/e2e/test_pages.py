@@ -161,7 +161,7 @@ def test_the_range_is_kept_from_a_job_over_the_fleet_to_the_next_job(page, site)
     page.wait_for_url("**from=now-24h**")
     page.locator("#navigation").get_by_role("link", name="Fleet").click()
     page.wait_for_url(f"{site}/?from=now-24h**")
-    page.get_by_role("link", name="clickstream").click()
+    page.get_by_role("link", name="clickstream", exact=True).click()
     page.wait_for_url("**/jobs/**from=now-24h**")
     expect(page.get_by_role("link", name="24 h")).to_have_attribute("aria-current", "true")
 
@@ -277,6 +277,6 @@ def test_what_is_zoomed_in_on_becomes_the_range_of_the_page_and_a_double_click_g
 
 
 def test_the_time_range_is_there_where_it_means_something(page, site):
-    for path, is_there in ((JOB, True), ("/findings/", True), ("/clusters/", False), ("/rules/", False), ("/", False)):
+    for path, is_there in ((JOB, True), ("/findings/", True), ("/hosts/", True), ("/clusters/", False), ("/rules/", False), ("/", False)):
         page.goto(f"{site}{path}?from=now-24h&to=now")
         assert (page.locator(".range").count() == 1) == is_there
