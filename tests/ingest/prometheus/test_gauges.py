@@ -1,5 +1,6 @@
 """Figures of RocksDB and of two inputs, as a real Prometheus put them together, beside those that Flink's REST API answered meanwhile."""
 
+import asyncio
 import gzip
 import json
 from datetime import UTC, datetime
@@ -8,11 +9,13 @@ import pytest
 
 from ingest.flink_rest.payloads.gauges import GAUGES
 from ingest.lake.store import Lake
+from ingest.prometheus.collector import read_metrics
 from ingest.prometheus.gauges import gauge_rows, gauges_query, of_gauge
 from ingest.prometheus.matrix import series
 from ingest.prometheus.names import TASK
 from ingest.recordings.importer import import_recording
-from ingest.records import VertexGauges
+from ingest.records import VertexGauges, VertexMetrics
+from ingest.sources import ClusterSource, PrometheusSource
 from tests.ingest.test_shard_collector import rows
 from tests.ways import FOLDER, Series
 
@@ -94,3 +97,21 @@ def test_an_input_without_a_watermark_yet_is_unknown_and_no_row_is_made_of_it():
 def test_the_query_is_of_one_job_and_within_the_matchers_of_its_cluster():
     query = gauges_query('{cluster="lab"}', JOB)
     assert query.count(f'job_id="{JOB}",cluster="lab"}}') == query.count("{") == 3
+
+
+class Refusing(Series):
+    """What speaks Prometheus' HTTP API and not all of its language."""
+
+    async def get(self, path):
+        if "+by+" in path:
+            return {"status": "error", "error": "unsupported: by (__name__)"}
+        return await super().get(path)
+
+
+def test_where_they_are_refused_the_other_samples_are_read_and_it_is_said():
+    source = ClusterSource("lab", "http://jobmanager", prometheus=PrometheusSource("http://prometheus"), metrics_interval_s=10)
+    client = Refusing(PLAYED)
+    at = datetime.fromtimestamp(client.first_s + 60, UTC)
+    found = asyncio.run(read_metrics(client, source, {"until_s": client.first_s - 10}, lambda: at))
+    assert {type(one) for part in found.observed for one in part.records} == {VertexMetrics}
+    assert found.reachable and ["unsupported" in skip.detail for skip in found.skips] == [True]
