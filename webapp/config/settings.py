@@ -202,6 +202,7 @@ SPECTACULAR_SETTINGS = {
         "DeliveryStateEnum": "webapp.delivery.choices.DeliveryState",
         "EndpointFormatEnum": "webapp.delivery.choices.FormatName",
         "FindingStateEnum": "webapp.findings.choices.FindingState",
+        "HostEventKindEnum": "spark_jobs.serving.HOST_EVENT_KINDS",
         "IncidentStateEnum": "webapp.incidents.choices.IncidentState",
         "SeverityEnum": "webapp.findings.choices.Severity",
         "ReportKindEnum": "webapp.reports.choices.ReportKind",

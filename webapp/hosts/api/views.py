@@ -97,21 +97,21 @@ class HostFindingSerializer(serializers.Serializer[Any]):
     last_seen = serializers.DateTimeField()
 
 
-class MemoryPartSerializer(serializers.Serializer[Any]):
+class HostMemoryPartSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     configured_bytes = serializers.IntegerField(allow_null=True)
     used_bytes = serializers.IntegerField(allow_null=True)
     state = serializers.CharField(help_text="tight, ok, spare or unknown")
 
 
-class BudgetSerializer(serializers.Serializer[Any]):
+class HostBudgetSerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField(help_text="of its newest sample")
     slots = serializers.IntegerField(allow_null=True)
     free_slots = serializers.IntegerField(allow_null=True)
     process_bytes = serializers.IntegerField(allow_null=True)
     cpu_used = serializers.FloatField(allow_null=True, help_text="cores")
     gc_ratio = serializers.FloatField(allow_null=True, help_text="of the time, in collections")
-    parts = MemoryPartSerializer(many=True)
+    parts = HostMemoryPartSerializer(many=True)
 
 
 class HostTaskManagerSerializer(serializers.Serializer[TaskManagerOnHost]):
@@ -120,7 +120,7 @@ class HostTaskManagerSerializer(serializers.Serializer[TaskManagerOnHost]):
     declines = serializers.IntegerField()
     failures = serializers.IntegerField()
     lost_at = serializers.DateTimeField(allow_null=True)
-    budget = BudgetSerializer(allow_null=True, help_text="null where no sample of it is in the time")
+    budget = HostBudgetSerializer(allow_null=True, help_text="null where no sample of it is in the time")
 
 
 class SlowestHereSerializer(serializers.Serializer[SlowestHere]):
@@ -130,7 +130,7 @@ class SlowestHereSerializer(serializers.Serializer[SlowestHere]):
     total = serializers.IntegerField(help_text="completed checkpoints whose slowest subtask is known")
 
 
-class HostSerializer(serializers.Serializer[Any]):
+class HostDetailSerializer(serializers.Serializer[Any]):
     host = serializers.CharField()
     clusters = serializers.ListField(child=serializers.CharField(), help_text="where a host of this name was seen")
     first_seen_at = serializers.DateTimeField(allow_null=True)
@@ -167,7 +167,7 @@ class HostView(APIView):
         summary="One host: what happened there, by TaskManager and job, and how much of it against its share of the subtasks",
         operation_id="hosts_retrieve",
         parameters=described(HostFilters),
-        responses={200: HostSerializer, **ERRORS, **NOT_FOUND},
+        responses={200: HostDetailSerializer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request, host: str) -> Response:
         asked = given(HostFilters, request).values
@@ -212,4 +212,4 @@ def as_document(host: str, clusters: list[str], start: datetime, end: datetime) 
         "taskmanagers_unreadable": taskmanagers.unreadable,
         "slowest": slowest_here(host, jobs, start, end),
     }
-    return dict(HostSerializer(told).data)
+    return dict(HostDetailSerializer(told).data)
