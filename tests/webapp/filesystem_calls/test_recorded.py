@@ -15,11 +15,13 @@ from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
 from tests.first_cycles import CLUSTER, served
 from tests.played import FOLDER, answers
 from tests.played_calls import calls_by_checkpoint, metadata_rows
-from tests.played_trees import FINAL, audited, listed, newest
+from tests.played_trees import FINAL, audited, listed, newest, root_uri
 from webapp.checkpoints.models import CheckpointFact
 from webapp.filesystem_calls import lookup
 from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.fleet.models import JobCurrent
+from webapp.lib.quantities import bytes_text
+from webapp.storage.models import StorageRoot
 
 pytestmark = pytest.mark.django_db
 PLAYED = "1.20.5/counted-small"
@@ -68,6 +70,24 @@ def test_page_api_and_command_tell_the_calls_that_flink_made(viewer, job):
     assert document["sentence"] in viewer.get(reverse("filesystem-calls-tables", args=at)).content.decode()
     (bars,) = viewer.get(reverse("job-chart-calls", args=at)).json()["figure"]["data"]
     assert dict(zip(bars["y"], bars["x"], strict=True))["addBlock"] == made["addBlock"]
+
+
+def test_bytes_of_a_checkpoint_have_their_raw_bytes_beside_them(viewer, job):
+    StorageRoot.objects.create(uri=root_uri(PLAYED), replication=3)
+    at = (job.cluster, job.job_id)
+    document = viewer.get(reverse("api-job-calls", args=at)).json()
+    newest_one = max((path for path, _size, _modified in listed(PLAYED) if path.endswith("_metadata")), key=checkpoint_of)
+    (size,) = [size for path, size, _modified in listed(PLAYED) if path == newest_one]
+    written = document["calls"]["file_bytes"]
+    assert (document["replication_factor"], document["calls"]["metadata_bytes"]) == (3, size)
+    out = StringIO()
+    call_command("filesystem_calls", *at, stdout=out)
+    for told in (viewer.get(reverse("filesystem-calls-tables", args=at)).content.decode(), out.getvalue()):
+        assert f"{bytes_text(size)} in its _metadata, {bytes_text(3 * (written + size))} raw: stored 3 times" in told
+
+
+def checkpoint_of(path):
+    return int(path.split("/chk-")[1].split("/")[0])
 
 
 def test_what_ifs_are_those_of_the_handles_and_say_the_same_behind_each_door(viewer, job, tmp_path):

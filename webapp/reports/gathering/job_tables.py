@@ -38,13 +38,21 @@ def _placement(job: JobCurrent, at: datetime) -> Iterator[Table]:
             of_placement.LABELS[one.key],
             count_text(one.tasks[0]),
             "–" if one.max_over_mean is None else f"{one.max_over_mean:.2f}",
+            "–" if one.busy_max is None else f"{one.busy_max:.1f}",
             f"{one.buffers_least:,}–{one.buffers_most:,}",
             count_text(one.moved),
         )
         for one in found.outcomes
     ]
-    columns = ("Placement", "Tasks of the fullest TaskManager", "Over the mean", "Network buffers of one", "Subtasks moved")
-    yield Table("Placement", columns, tuple(rows), (1, 2, 3, 4), of_placement.verdict(found).sentence)
+    columns = (
+        "Placement",
+        "Tasks of the fullest TaskManager",
+        "Over the mean",
+        "Busy threads at most",
+        "Network buffers of one",
+        "Subtasks moved",
+    )
+    yield Table("Placement", columns, tuple(rows), (1, 2, 3, 4, 5), of_placement.verdict(found).sentence)
 
 
 def _calls(job: JobCurrent, at: datetime) -> Iterator[Table]:

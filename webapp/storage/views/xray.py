@@ -16,6 +16,7 @@ from webapp.fleet.models import JobCurrent
 from webapp.storage.badges import NO, PLAIN_NO, answer
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
+from webapp.storage.replication_factor import factor_of_path
 from webapp.storage.views.parameters import parameter
 from webapp.storage.xray import xray_cache, xray_treemap
 from webapp.storage.xray.contents import Xray
@@ -81,6 +82,7 @@ def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
         "others": _others(job_id, path),
         "most_files": max((bucket.files for bucket in found.sizes), default=0),
         "jobs": _names_of(found),
+        "replicated": factor_of_path(path),
     }
 
 
