@@ -121,7 +121,8 @@ def listing(files: range) -> pa.Table:
     paths = [path_of(file) for file in files]
     written = AT - timedelta(days=30)
     columns = {"root": [ROOT] * len(paths), "path": paths, "listed_path": paths, "bytes": [1_000 + file % 1_000_000 for file in files]}
-    return pa.table(columns | {"modified": pa.array([written] * len(paths), pa.timestamp("ms", tz="UTC"))}, schema=LISTING)
+    of_files = {"modified": pa.array([written] * len(paths), pa.timestamp("ms", tz="UTC")), "replication": [3] * len(paths)}
+    return pa.table(columns | of_files, schema=LISTING)
 
 
 def jobs(count: int) -> pa.Table:

@@ -23,7 +23,15 @@ _ROOT = {
     "audit_id": _TEXT, "root": _TEXT, "as_of": _TIME, "age_guard_h": pa.float64(), "clusters": pa.list_(_TEXT), "blind": pa.bool_(),
     "attested": pa.bool_(), "unlisted": pa.int64(), "known_authorities": pa.list_(_TEXT),
 }  # fmt: skip
-_FILE = {"audit_id": _TEXT, "root": _TEXT, "path": _TEXT, "listed_path": _TEXT, "bytes": pa.int64(), "modified": _TIME}
+_FILE = {
+    "audit_id": _TEXT,
+    "root": _TEXT,
+    "path": _TEXT,
+    "listed_path": _TEXT,
+    "bytes": pa.int64(),
+    "modified": _TIME,
+    "replication": pa.int64(),
+}
 _KNOWN_FILE = {
     "audit_id": _TEXT, "root": _TEXT, "path": _TEXT, "first_seen_at": _TIME, "unreferenced_since": _TIME,
     "last_referred_at": _TIME, "last_referrer": _TEXT, "vanished_referrer": _TEXT,
@@ -84,7 +92,9 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
     for file in world.files.values():
         of = audit | {"root": world.root_of(file.path), "path": file.path}
         if file.listed:
-            rows["file"].append(of | {"listed_path": file.path, "bytes": file.size, "modified": file.modified})
+            # Of some files a listing may not say how often they are stored.
+            copies = len(file.path) % 3 or None
+            rows["file"].append(of | {"listed_path": file.path, "bytes": file.size, "modified": file.modified, "replication": copies})
         if file.first_seen:
             rows["known_file"].append(of | {"first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since})
     rows["known_file"] += [
