@@ -44,8 +44,8 @@
     if (!old) main.before(banner);
   }
 
-  // Charts draw themselves, and what htmx fetched once it came into view is not in the page that the server sends.
-  const stays = (old, fresh) => old.matches("[data-chart], dialog") || /revealed/.test(fresh.getAttribute("hx-trigger") || "");
+  // Charts draw themselves; what a click opened, or htmx fetched once it came into view, is not in the page that the server sends.
+  const stays = (old, fresh) => old.matches("[data-chart], [data-stays], dialog") || /revealed/.test(fresh.getAttribute("hx-trigger") || "");
 
   function morph(old, fresh) {
     if (old.isEqualNode(fresh)) return;

@@ -174,10 +174,12 @@ def test_signing_out_closes_the_door(page, site):
     assert "/sign-in/?next=/clusters/" in page.url
 
 
-def test_the_origin_in_the_graph_leads_to_its_finding_by_keyboard(page, site):
+def test_the_origin_in_the_graph_leads_over_its_subtasks_to_its_finding_by_keyboard(page, site):
     page.goto(site + JOB)
     origin = page.locator(".graph-frame:visible [data-origin] a")
     origin.focus()
+    page.keyboard.press("Enter")
+    page.locator("#vertex-panel").get_by_role("link", name="slow-enrich back-pressures the whole job").focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/findings/*/")
     expect(page.locator("h1")).to_have_text("slow-enrich back-pressures the whole job")
@@ -280,3 +282,16 @@ def test_the_time_range_is_there_where_it_means_something(page, site):
     for path, is_there in ((JOB, True), ("/findings/", True), ("/hosts/", True), ("/clusters/", False), ("/rules/", False), ("/", False)):
         page.goto(f"{site}{path}?from=now-24h&to=now")
         assert (page.locator(".range").count() == 1) == is_there
+
+
+def test_a_click_on_a_vertex_of_the_graph_opens_its_subtasks_which_sort_in_place(page, site, complaints):
+    page.goto(site + JOB)
+    page.locator("svg.graph a[href*='/vertices/v2/']").first.click()
+    panel = page.locator("#vertex-panel .vertex-subtasks")
+    expect(panel).to_be_visible()
+    panel.get_by_role("link", name="Subtask", exact=True).click()
+    expect(panel.locator("th[aria-sort=ascending]")).to_have_count(1)
+    with page.expect_response("**/vertices/v2/subtasks?sort=subtask**"):
+        page.evaluate("document.dispatchEvent(new CustomEvent('weir:refresh'))")
+    expect(panel.locator("th[aria-sort=ascending]")).to_have_count(1)
+    assert page.url == site + JOB and complaints == []

@@ -33,7 +33,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class DrawnVertex:
-    """``role`` is "origin", "held" or empty; ``url`` leads to the finding that says so, else to the vertex's row."""
+    """``role`` is "origin", "held" or empty; ``url`` leads to the finding that says so, and is empty where there is none."""
 
     node: Node
     name: str
@@ -124,7 +124,7 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
         window=window,
         role=role,
         words=f"{name}: {count}, {does}{_said_of(node.key, blame)}. In pool {usage_text(in_pool)}, out pool {usage_text(out_pool)}.",
-        url=_url(node.key, window, blame),
+        url=reverse("finding", args=(blame.origins[node.key].finding.pk,)) if node.key in blame.origins else "",
     )
 
 
@@ -132,12 +132,6 @@ def _said_of(key: str, blame: Blame) -> str:
     if key in blame.origins:
         return f"; origin of the pressure: {blame.origins[key].finding.title}"
     return f" by {blame.held[key]}" if key in blame.held else ""
-
-
-def _url(key: str, window: PressureWindow | None, blame: Blame) -> str:
-    if key in blame.origins:
-        return reverse("finding", args=(blame.origins[key].finding.pk,))
-    return f"#vertex-{key}" if window else ""
 
 
 def doing(window: PressureWindow | None) -> str:

@@ -38,6 +38,7 @@ urlpatterns = [
     path("", include("webapp.replication.urls")),
     path("", include("webapp.storage.urls")),
     path("", include("webapp.checkpoints.urls")),
+    path("", include("webapp.pressure.urls")),
     path("", include("webapp.flame_graphs.urls")),
     path("", include("webapp.threads.urls")),
     path("", include("webapp.placement.urls")),

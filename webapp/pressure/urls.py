@@ -1,0 +1,12 @@
+"""Addresses of the subtasks of a vertex."""
+
+from django.urls import path
+
+from webapp.pressure import views
+
+_VERTEX = "jobs/<name:cluster>/<name:job_id>/vertices/<name:vertex_id>"
+
+urlpatterns = [
+    path(f"{_VERTEX}/subtasks", views.subtasks, name="vertex-subtasks"),
+    path(f"{_VERTEX}/subtasks.<export_form:form>", views.export, name="vertex-subtasks-export"),
+]
