@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.findings import CONFIDENCES, Diagnosis
 from spark_jobs.diagnosis.samples import JobWindow
+from tests.attacks.scale import examples
 from tests.diagnosis.graphs import LIMITS
 from tests.diagnosis.physics import (
     METRICS,
@@ -35,7 +36,7 @@ weathers = st.builds(
     scattered=st.booleans(),
     before_1_13=st.booleans(),
 )
-often = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+often = settings(max_examples=examples(50, 400), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def planted(seed: int, shape: tuple[int, int], weather: Weather) -> tuple[JobWindow, str]:

@@ -18,6 +18,7 @@ from spark_jobs.fold.rows import Row
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.triggers import key_of
+from tests.attacks.scale import examples
 from tests.fold.pieces import PARTS, in_two_runs, split
 from tests.fold.pieces import told as told_by
 from tests.fold.recorded import recorded_jobs
@@ -26,7 +27,7 @@ from tests.fold.told import NEWS
 
 NEW = JobState()
 RECORDED = ("1.12.5/G", "1.20.5/H", "1.20.5/J")
-patient = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+patient = settings(max_examples=examples(25, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def told(job: JobUpdate, before: JobState = NEW) -> JobResult:

@@ -15,6 +15,7 @@ from spark_jobs.placement.plan import Plan, PlannedVertex, planned
 from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
 from spark_jobs.placement.slots import Placement, simulated
 from spark_jobs.placement.spread import moved, spread
+from tests.attacks.scale import examples
 from tests.placement import brute_force
 from tests.placement.brute_force import Job
 
@@ -46,7 +47,7 @@ def clusters(job: Job) -> list[list[int]]:
     return [[2] * -(-needed // 2), [3] * (-(-needed // 3) + 1), [1, needed, 2]]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100, 300), deadline=None)
 @given(jobs())
 def test_tasks_take_the_slots_that_choosing_one_after_the_other_gives(job):
     found = simulated(plan_of(job), clusters(job)[0])
@@ -54,7 +55,7 @@ def test_tasks_take_the_slots_that_choosing_one_after_the_other_gives(job):
     assert slots_of(found.by_default) == slots_of(found.by_content) == brute_force.by_index(job)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(66, 200), deadline=None)
 @given(jobs())
 def test_slots_of_equal_content_are_as_even_over_taskmanagers_of_one_size_as_they_can_be(job):
     for slots_each in clusters(job)[:2]:
@@ -68,7 +69,7 @@ def test_slots_of_equal_content_are_as_even_over_taskmanagers_of_one_size_as_the
                 assert max(counts) - min(counts) <= 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(66, 200), deadline=None)
 @given(jobs())
 def test_no_slot_has_two_subtasks_of_a_vertex_and_no_taskmanager_more_slots_than_it_has(job):
     for slots_each in clusters(job):
@@ -80,7 +81,7 @@ def test_no_slot_has_two_subtasks_of_a_vertex_and_no_taskmanager_more_slots_than
             assert all(used[tm] <= slots for tm, slots in enumerate(slots_each))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(66, 200), deadline=None)
 @given(jobs(), st.integers(1, 4), st.integers(0, 9))
 def test_network_buffers_are_those_of_every_channel_counted_alone(job, per_channel, floating):
     slots_each = clusters(job)[0]
@@ -94,7 +95,7 @@ def test_network_buffers_are_those_of_every_channel_counted_alone(job, per_chann
         assert need.most.tolist() == most
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50, 150), deadline=None)
 @given(jobs(), st.data())
 def test_counts_by_taskmanager_are_those_of_the_tasks(job, data):
     plan = plan_of(job)
@@ -109,7 +110,7 @@ def test_counts_by_taskmanager_are_those_of_the_tasks(job, data):
         assert concentration == (max(counts.values()) / -(-sum(counts.values()) // 3) if counts else 0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(33, 100), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12))
 def test_subtasks_that_move_are_never_fewer_than_under_the_best_names(pairs):
     before, after = np.array([b for b, _ in pairs]), np.array([a for _, a in pairs])
@@ -119,7 +120,7 @@ def test_subtasks_that_move_are_never_fewer_than_under_the_best_names(pairs):
     assert moved([before], [before], 3) == 0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100, 300), deadline=None)
 @given(jobs())
 def test_regions_are_what_exchanges_records(job):
     found = regions(plan_of(job))
@@ -135,7 +136,7 @@ def test_regions_are_what_exchanges_records(job):
     assert len(set(as_advised.values())) == len(expected)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50, 150), deadline=None)
 @given(jobs(), st.data())
 def test_a_lost_taskmanager_restarts_every_region_that_it_runs_a_task_of(job, data):
     where = [np.array(data.draw(st.lists(st.integers(-1, 2), min_size=p, max_size=p)), dtype=np.int64) for p, _ in job.vertices]

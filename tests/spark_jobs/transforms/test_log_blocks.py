@@ -17,6 +17,7 @@ from ingest.flink_logs.patterns import PATTERNS
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from spark_jobs.transforms import log_blocks
 from spark_jobs.transforms.log_blocks import LEARNED_BYTES, Block, record_batches, shares
+from tests.attacks.scale import examples
 from tests.ingest.flink_logs.wrapped import ENVELOPES, JSON_LAYOUTS, mixed_logs
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
@@ -74,7 +75,7 @@ def of_file(path: Path, block_bytes: int) -> list[Block]:
     return [block for share in shares([file], block_bytes) for block in share]
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(100, 600), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(LINES, max_size=30),
     st.integers(1, 400) | st.just(10_000),
@@ -97,7 +98,10 @@ def test_blocks_give_what_the_file_gives(tmp_path: Path, lines: list[str], block
 
 
 @settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], phases=(Phase.explicit, Phase.generate)
+    deadline=None,
+    max_examples=examples(20, 120),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=(Phase.explicit, Phase.generate),
 )
 @given(mixed_logs(pieces=False), st.integers(50, 600), st.integers(20, 300))
 def test_blocks_of_mixed_envelopes_and_layouts_give_what_the_file_gives(

@@ -14,7 +14,7 @@ import pytest
 from ingest.lake.store import Lake
 from tests.webapp.pipeline.site import Site, is_running, kill, wait_for
 
-STRESS_S = float(os.environ.get("WEIR_STRESS_S", "20"))
+STRESS_S = float(os.environ.get("WEIR_STRESS_S", "10"))
 
 
 @pytest.fixture
