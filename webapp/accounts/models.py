@@ -15,6 +15,9 @@ class User(AbstractUser):
     """A person; what they may do follows from their group (:mod:`webapp.accounts.roles`), what they see from ``sees``."""
 
     sees = models.JSONField(null=True, blank=True, editable=False, help_text="grants (webapp.lib.grants); null: every cluster")
+    oidc_subject = models.CharField(
+        max_length=255, null=True, unique=True, editable=False, help_text="issuer and subject; null: a local account"
+    )
     session_epoch = models.PositiveIntegerField(default=0, editable=False, help_text="raised to end all sessions")
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:

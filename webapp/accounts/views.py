@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 from webapp.accounts import devices, people
 from webapp.accounts.forms import SignInForm
 from webapp.accounts.models import ApiToken, User
+from webapp.accounts.oidc.configured import is_configured
 from webapp.accounts.roles import may_operate, role_of
 from webapp.accounts.tokens import shown
 from webapp.lib import grants
@@ -57,6 +58,10 @@ class SignIn(LoginView):
     template_name = "accounts/sign_in.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        offered = settings.WEIR.oidc_label if is_configured() else ""
+        return super().get_context_data(**kwargs, oidc_label=offered)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response = super().form_valid(form)

@@ -100,6 +100,23 @@ class Environment:
     session_age_s: int = _read(number, "WEIR_SESSION_AGE_S", 12 * 3600, 300, 30 * _DAY_S)
     session_idle_s: int = _read(number, "WEIR_SESSION_IDLE_S", 4 * 3600, 0, 30 * _DAY_S)
     requests_per_min: int = _read(number, "WEIR_REQUESTS_PER_MIN", 1200, 0, 1_000_000)
+    oidc_issuer: str = _read(text, "WEIR_OIDC_ISSUER", "", "the https address of an OpenID Connect issuer", check.is_issuer)
+    oidc_client_id: str = _read(text, "WEIR_OIDC_CLIENT_ID", "", "the id that the provider knows Weir by", bool)
+    oidc_client_secret: str = _read_hidden(secret, "WEIR_OIDC_CLIENT_SECRET", "the secret of that client", bool)
+    oidc_label: str = _read(text, "WEIR_OIDC_LABEL", "single sign-on", "a few words", bool)
+    oidc_scopes: str = _read(
+        text, "WEIR_OIDC_SCOPES", "openid profile email", "scopes with openid", lambda asked: "openid" in asked.split()
+    )
+    oidc_name_claim: str = _read(text, "WEIR_OIDC_NAME_CLAIM", "preferred_username", "the name of a claim", bool)
+    oidc_role_claim: str = _read(text, "WEIR_OIDC_ROLE_CLAIM", "groups", "the name of a claim", bool)
+    oidc_scope_claim: str = _read(text, "WEIR_OIDC_SCOPE_CLAIM", "groups", "the name of a claim", bool)
+    oidc_roles: dict[str, str] = _read(
+        text_map, "WEIR_OIDC_ROLES", 'a JSON object such as {"flink-admins": "admin", "*": "viewer"}', check.are_roles
+    )
+    oidc_sees: dict[str, str] = _read(
+        text_map, "WEIR_OIDC_SEES", """a JSON object such as {"payments": "team=\\"payments\\"", "sre": "*"}"""
+    )
+    oidc_allowed: list[str] = _read(words, "WEIR_OIDC_ALLOWED", [], "mail addresses or @domains", lambda one: "@" in one)
     lake_root: str = _read(_place, "WEIR_LAKE_ROOT", "lake")
     runs_root: str = _read(_place, "WEIR_RUNS_ROOT", "runs")
     sources: str = _read(text, "WEIR_SOURCES", "", "the path of a YAML file that declares sources of clusters", check.is_absolute)

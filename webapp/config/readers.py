@@ -41,9 +41,9 @@ def words(name: str, default: list[str], expected: str = "names", check: Check =
     return list(_read(name, default, _ENV.list, f"{expected}, separated by commas", lambda found: all(check(word) for word in found)))
 
 
-def text_map(name: str, expected: str) -> dict[str, str]:
+def text_map(name: str, expected: str, check: Check = lambda found: True) -> dict[str, str]:
     """A JSON object of texts; hidden, because storage options hold keys."""
-    return dict(_read(name, {}, _ENV.json, expected, _is_text_map, hidden=True))
+    return dict(_read(name, {}, _ENV.json, expected, lambda found: _is_text_map(found) and check(found), hidden=True))
 
 
 def _read(

@@ -49,6 +49,20 @@ def is_origin(origin: str) -> bool:
         return False
 
 
+def is_issuer(address: str) -> bool:
+    """https, or a loopback address for trying it out: over http anybody on the way signs in as anybody."""
+    try:
+        url = urlsplit(address)
+    except ValueError:
+        return False
+    loopback = url.scheme == "http" and url.hostname in ("127.0.0.1", "localhost", "::1")
+    return (url.scheme == "https" or loopback) and bool(url.hostname) and not url.query and not url.fragment and not url.username
+
+
+def are_roles(roles: dict[str, str]) -> bool:
+    return set(roles.values()) <= {"viewer", "operator", "admin"}
+
+
 def is_weekly(time: str) -> bool:
     return bool(re.fullmatch(r"off|(mon|tue|wed|thu|fri|sat|sun) ([01]\d|2[0-3]):[0-5]\d", time))
 

@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -164,6 +165,7 @@ def _page(request: HttpRequest, found: rows.Person, form: AccessForm) -> HttpRes
         "form": form,
         "tokens": [shown(token) for token in ApiToken.objects.filter(user=found.user)],
         "entries": AuditEntry.objects.filter(person=found.user.username)[:ENTRIES_SHOWN],
+        "sees_by_provider": bool(settings.WEIR.oidc_sees),
         "why_not": people.why_not(_me(request), found.user),
     }
     return render(request, "accounts/user.html", context)

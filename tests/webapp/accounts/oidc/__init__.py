@@ -1,0 +1,1 @@
+"""Sign-in by OpenID Connect, at a real provider."""

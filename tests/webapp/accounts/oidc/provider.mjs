@@ -1,0 +1,12 @@
+// A real OpenID provider (npm's oidc-provider) on loopback, with people whose claims are given: node provider.mjs PORT CLIENT_JSON PEOPLE_JSON
+import { Provider } from "oidc-provider";
+
+const [port, client, people] = [process.argv[2], JSON.parse(process.argv[3]), JSON.parse(process.argv[4])];
+const provider = new Provider(`http://127.0.0.1:${port}`, {
+  clients: [client],
+  pkce: { required: () => true },
+  claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["preferred_username", "groups"] },
+  features: { devInteractions: { enabled: true } },
+  findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...people[id] }) }),
+});
+provider.listen(Number(port), "127.0.0.1", () => console.log("ready"));

@@ -1,0 +1,81 @@
+"""The provider: fetched from npm once, started on loopback, and a browser without scripts that signs in there."""
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+import requests
+
+VERSION = "9.13.3"
+CLIENT_ID, CLIENT_SECRET = "weir", "a-secret-of-the-client-4711"
+BACK = "http://127.0.0.1:8000/sign-in/oidc/back/"
+HERE = Path(__file__).parent
+PEOPLE: dict[str, dict[str, Any]] = {
+    "ann": {"preferred_username": "ann", "email": "ann@example.org", "email_verified": True, "groups": ["sre", "payments"]},
+    "bob": {"preferred_username": "bob", "email": "bob@example.org", "email_verified": True, "groups": ["kitchen"]},
+    "eve": {"preferred_username": "eve", "email": "ann@example.org", "email_verified": False, "groups": ["sre"]},
+}
+
+
+def installed() -> Path:
+    """A folder with the package; skips where npm cannot fetch it."""
+    folder = Path(tempfile.gettempdir()) / f"weir-oidc-provider-{VERSION}"
+    if not (folder / "node_modules" / "oidc-provider" / "package.json").is_file():
+        npm, node = shutil.which("npm"), shutil.which("node")
+        if not (npm and node):
+            pytest.skip("a real OpenID provider needs node and npm")
+        folder.mkdir(exist_ok=True)
+        command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder), f"oidc-provider@{VERSION}"]
+        found = subprocess.run(command, capture_output=True, text=True, timeout=180, cwd=folder)
+        if found.returncode:
+            pytest.skip(f"npm cannot fetch oidc-provider {VERSION}: {found.stderr.strip()[-200:]}")
+    shutil.copy(HERE / "provider.mjs", folder / "provider.mjs")
+    return folder
+
+
+@contextmanager
+def provider() -> Iterator[str]:
+    """Its issuer."""
+    folder = installed()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    client = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "redirect_uris": [BACK], "response_types": ["code"]}
+    command = ["node", "provider.mjs", str(port), json.dumps(client), json.dumps(PEOPLE)]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "ready" in line:
+                break
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def signed_in_there(address: str, name: str) -> str:
+    """Where the provider leads back to, after ``name`` signed in and agreed on its own pages."""
+    browser = requests.Session()
+    answer = browser.get(address, allow_redirects=False, timeout=10)
+    for _ in range(10):
+        while answer.is_redirect:
+            target = urljoin(answer.url, answer.headers["Location"])
+            if target.startswith(BACK):
+                return target
+            answer = browser.get(target, allow_redirects=False, timeout=10)
+        form = re.search(r'action="([^"]+)"', answer.text)
+        prompt = re.search(r'name="prompt" value="([^"]+)"', answer.text)
+        assert form and prompt, answer.text[:500]
+        entered = {"prompt": prompt[1], "login": name, "password": "any"}
+        answer = browser.post(urljoin(answer.url, form[1]), entered, allow_redirects=False, timeout=10)
+    raise AssertionError("the provider does not lead back")

@@ -1,0 +1,1 @@
+"""Sign-in by OpenID Connect beside local accounts: the authorization code flow with PKCE, as a confidential client."""

@@ -1,0 +1,103 @@
+"""Who somebody is whom the provider knows: found by issuer and subject, with role and scope as its claims say, anew at each sign-in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from webapp.accounts.models import User
+from webapp.accounts.oidc.configured import EVERYTHING
+from webapp.accounts.roles import GROUPS, Role
+from webapp.lib import grants
+
+EVERYBODY = "*"
+_LONGEST = 255
+
+
+class NotAdmitted(Exception):
+    """They are who they say, and may not come in. The message is safe to show; ``name`` is who."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(why)
+        self.name = name
+
+
+def admitted(claims: Mapping[str, Any]) -> User:
+    """The user, made where there is none yet. Raises :class:`NotAdmitted`.
+
+    An existing account is never taken over by its name: whoever controls names at the provider would become anybody here.
+    """
+    weir = settings.WEIR
+    name = str(claims.get(weir.oidc_name_claim) or "")[:150].replace("\x00", "")
+    subject = f"{weir.oidc_issuer} {claims['sub']}".replace("\x00", "�")
+    if len(subject) > _LONGEST:
+        raise NotAdmitted(name, "The identity provider calls you by a subject that is too long.")
+    if not _is_allowed(claims):
+        raise NotAdmitted(name, "Your account at the identity provider is not among those that may sign in here.")
+    role = _role(claims)
+    if role is None:
+        raise NotAdmitted(name, "None of your groups at the identity provider has a role here. Ask an administrator of Weir.")
+    user = User.objects.filter(oidc_subject=subject).first() or _new(name, subject)
+    if not user.is_active:
+        raise NotAdmitted(user.username, "Your account here is closed. Ask an administrator of Weir.")
+    with transaction.atomic():
+        user.groups.remove(*Group.objects.filter(name__in=GROUPS))
+        user.groups.add(Group.objects.get_or_create(name=role.group)[0])
+        if weir.oidc_sees:
+            user.sees = _sees(claims)
+            user.save(update_fields=["sees"])
+    return user
+
+
+def _new(name: str, subject: str) -> User:
+    user = User(username=name, oidc_subject=subject)
+    user.set_unusable_password()
+    try:
+        UnicodeUsernameValidator()(name)
+        with transaction.atomic():
+            user.save()
+    except ValidationError:
+        raise NotAdmitted(name, f"The claim {settings.WEIR.oidc_name_claim} is no user name.") from None
+    except IntegrityError:
+        found = User.objects.filter(oidc_subject=subject).first()  # by another sign-in, at the same time
+        if found is None:
+            raise NotAdmitted(name, f"There is another account {name} here. Ask an administrator of Weir to remove or rename it.") from None
+        return found
+    return user
+
+
+def _is_allowed(claims: Mapping[str, Any]) -> bool:
+    """By address, which counts only where the provider has verified it."""
+    allowed = settings.WEIR.oidc_allowed
+    if not allowed:
+        return True
+    address = str(claims.get("email") or "").lower()
+    if claims.get("email_verified") is not True or "@" not in address:
+        return False
+    return any(address == one.lower() or (one.startswith("@") and address.endswith(one.lower())) for one in allowed)
+
+
+def _role(claims: Mapping[str, Any]) -> Role | None:
+    """The highest."""
+    given = _values(claims, settings.WEIR.oidc_role_claim)
+    found = [Role[role.upper()] for value, role in settings.WEIR.oidc_roles.items() if value == EVERYBODY or value in given]
+    return max(found, default=None)
+
+
+def _sees(claims: Mapping[str, Any]) -> list[list[dict[str, str]]] | None:
+    """All grants of their values together; no value, no cluster. Settings were checked at start."""
+    given = _values(claims, settings.WEIR.oidc_scope_claim)
+    lines = [line for value, line in settings.WEIR.oidc_sees.items() if value == EVERYBODY or value in given]
+    return None if EVERYTHING in lines else grants.as_json(grants.parse("\n".join(lines)))
+
+
+def _values(claims: Mapping[str, Any], name: str) -> set[str]:
+    """Of a claim that is a list, one text, or absent. ``a.b`` is ``b`` in the object ``a``."""
+    found: Any = claims
+    for part in [name] if name in claims else name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return {str(one) for one in (found if isinstance(found, list) else [found]) if one is not None}

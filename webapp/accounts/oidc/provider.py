@@ -1,0 +1,105 @@
+"""What is asked of the provider. Authlib does the protocol: discovery, PKCE, state, nonce, signatures, issuer, audience, times.
+
+Settings name the provider, so its addresses are as trusted as they are; a document that names another issuer, or leads from https to
+http, is refused all the same.
+"""
+
+import logging
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from authlib.common.errors import AuthlibBaseError
+from authlib.integrations.django_client import DjangoIntegration, DjangoOAuth2App
+from django.conf import settings
+from joserfc.errors import JoseError
+from requests import RequestException
+
+from webapp.accounts.oidc.configured import ProviderFails, redirect_uri
+
+KEPT_S = 3600
+"""How long the discovery document is used; keys are asked for again when a token is signed by an unknown one."""
+
+TIMEOUT_S = 5
+CLOCKS_DIFFER_S = 60
+SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""By keys of the provider alone: with HS256 the client's secret would be one, and none is none."""
+
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
+_WENT_WRONG = (AuthlibBaseError, JoseError, RequestException, RuntimeError, ValueError, KeyError, TypeError)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Started:
+    """``url``: where the browser goes; the rest has to be there again when it comes back."""
+
+    url: str
+    state: str
+    nonce: str
+    code_verifier: str
+
+
+def start() -> Started:
+    """Raises :class:`ProviderFails`."""
+    try:
+        found = _app().create_authorization_url(redirect_uri())
+        return Started(found["url"], found["state"], found["nonce"], found["code_verifier"])
+    except _WENT_WRONG as error:
+        raise _failure(error) from error
+
+
+def finish(code: str, nonce: str, code_verifier: str) -> dict[str, Any]:
+    """Claims about who signed in there. Raises :class:`ProviderFails`."""
+    try:
+        app = _app()
+        token = app.fetch_access_token(code=code, redirect_uri=redirect_uri(), code_verifier=code_verifier)
+        claims = dict(app.parse_id_token(token, nonce=nonce, leeway=CLOCKS_DIFFER_S) or {})
+        if not claims.get("sub"):
+            raise ValueError("no ID token")
+        if app.server_metadata.get("userinfo_endpoint"):
+            more = dict(app.userinfo(token=token))
+            if more.get("sub") != claims["sub"]:
+                raise ValueError("the user info is of somebody else")  # OpenID Connect Core 5.3.2
+            claims = {**more, **claims}
+        return claims
+    except _WENT_WRONG as error:
+        raise _failure(error) from error
+
+
+def _app() -> Any:
+    weir = settings.WEIR
+    return _discovered(weir.oidc_issuer, weir.oidc_client_id, weir.oidc_client_secret, weir.oidc_scopes, int(time.time() // KEPT_S))
+
+
+@lru_cache(maxsize=1)
+def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, hour: int) -> Any:
+    """Kept only where it was found good: what raises is not kept."""
+    app = DjangoOAuth2App(
+        DjangoIntegration("oidc"),
+        name="oidc",
+        client_id=client_id,
+        client_secret=client_secret,
+        server_metadata_url=f"{issuer.rstrip('/')}/.well-known/openid-configuration",
+        client_kwargs={"scope": scopes, "code_challenge_method": "S256", "default_timeout": TIMEOUT_S},
+    )
+    found = app.load_server_metadata()
+    if str(found.get("issuer", "")) != issuer:
+        raise ValueError(f"the discovery document is of the issuer {str(found.get('issuer'))[:200]!r}")
+    for name in ENDPOINTS:
+        address = urlsplit(str(found.get(name, "")))
+        if name in found and (address.scheme not in ("https", urlsplit(issuer).scheme) or not address.hostname):
+            raise ValueError(f"its {name} is not at https")
+    offered = found.get("id_token_signing_alg_values_supported") or ["RS256"]
+    app.server_metadata["id_token_signing_alg_values_supported"] = [name for name in offered if name in SIGNATURES]
+    return app
+
+
+def _failure(error: Exception) -> ProviderFails:
+    """Errors of libraries may repeat what was sent, so only their kind is logged, and what OAuth itself says."""
+    said = getattr(error, "error", "") or (str(error) if type(error) is ValueError else "")
+    logger.warning("sign-in by OpenID Connect failed: %s %s", type(error).__name__, str(said)[:200])
+    return ProviderFails("The identity provider did not complete the sign-in. Try again, or use a local account; the log has the cause.")

@@ -1,0 +1,94 @@
+"""To the provider and back. What has to be there again lies in a signed cookie, so that whoever starts a sign-in fills no table."""
+
+import secrets
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.core import signing
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from webapp.accounts.audit import entries
+from webapp.accounts.models import AuditEntry
+from webapp.accounts.oidc import people
+from webapp.accounts.oidc.configured import ProviderFails, is_configured
+
+COOKIE, SALT, LIFETIME_S = "weir_oidc", "weir.accounts.oidc", 600
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+_LONGEST_COOKIE, _LONGEST_NEXT, _LONGEST_CODE = 4_000, 1_500, 4_000
+
+
+@login_not_required
+@require_GET
+@never_cache
+def start(request: HttpRequest) -> HttpResponse:
+    if not is_configured():
+        raise Http404
+    from webapp.accounts.oidc import provider  # with all of the protocol, which no other page needs
+
+    after = own(request, request.GET.get("next", ""))
+    try:
+        started = provider.start()
+    except ProviderFails as why:
+        return _refused(request, str(why), after)
+    answer = HttpResponseRedirect(started.url)
+    kept = signing.dumps([started.state, started.nonce, started.code_verifier, after], salt=SALT)
+    answer.set_cookie(COOKIE, kept, max_age=LIFETIME_S, path=_path(), secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax")
+    return answer
+
+
+@login_not_required
+@require_GET
+@never_cache
+def back(request: HttpRequest) -> HttpResponse:
+    if not is_configured():
+        raise Http404
+    answer = _back(request)
+    answer.delete_cookie(COOKIE, path=_path(), samesite="Lax")
+    return answer
+
+
+def _back(request: HttpRequest) -> HttpResponse:
+    from webapp.accounts.oidc import provider
+
+    try:
+        kept = request.COOKIES.get(COOKIE, "")[:_LONGEST_COOKIE]
+        state, nonce, code_verifier, after = signing.loads(kept, salt=SALT, max_age=LIFETIME_S)
+    except (signing.BadSignature, ValueError, TypeError):
+        return _refused(request, "The sign-in took too long, or was begun in another browser. Try again.", "")
+    if not secrets.compare_digest(str(state).encode(), request.GET.get("state", "").encode(errors="replace")):
+        return _refused(request, "This is not the sign-in that was begun last. Try again.", after)
+    code = request.GET.get("code", "")
+    if not 0 < len(code) <= _LONGEST_CODE:
+        return _refused(request, "The identity provider refused the sign-in.", after)
+    try:
+        user = people.admitted(provider.finish(code, nonce, code_verifier))
+    except ProviderFails as why:
+        return _refused(request, str(why), after)
+    except people.NotAdmitted as why:
+        entries.sign_in(request, why.name, AuditEntry.Outcome.REFUSED, 403, {"by": "OpenID Connect", "why": str(why)})
+        return _refused(request, str(why), after)
+    login(request, user, backend=BACKEND)
+    return redirect(own(request, after) or settings.LOGIN_REDIRECT_URL)
+
+
+def own(request: HttpRequest, after: str) -> str:
+    """``after`` where it leads to a page of ours; else ""."""
+    is_own = len(after) <= _LONGEST_NEXT and url_has_allowed_host_and_scheme(after, {request.get_host()}, request.is_secure())
+    return after if is_own else ""
+
+
+def _refused(request: HttpRequest, why: str, after: str) -> HttpResponse:
+    messages.error(request, why)
+    return redirect(f"{reverse('sign-in')}?{urlencode({'next': after})}" if after else "sign-in")
+
+
+def _path() -> str:
+    return reverse("oidc-start")
