@@ -21,6 +21,8 @@ OPEN = {
     "/readyz": {200, 503},
     "/sign-in/": {200, 403, 405},
     "/admin/login/": {200, 403, 405},
+    "/sign-in/oidc/": {404, 405},  # no provider is set; with one, tests/webapp/accounts/oidc
+    "/sign-in/oidc/back/": {404, 405},
     "/api/v1/%(rest)s": {404},
 }
 """Doors for everybody, and what they may answer. Nothing else may: what is new needs a sign-in, or a line here that somebody reads."""
@@ -62,7 +64,8 @@ def test_static_files_are_those_that_are_meant_for_everybody(path: str, db: None
     assert b"DJANGO_SETTINGS_MODULE" not in content and b"root:" not in content
 
 
-NOTHING_BEHIND = {"admin:", "admin:view_on_site", "/api/v1/%(rest)s", "documentation", "/docs/%(rest)s", *OF_SHIPPERS}
+OF_PROVIDER = ("oidc-start", "oidc-back")
+NOTHING_BEHIND = {"admin:", "admin:view_on_site", "/api/v1/%(rest)s", "documentation", "/docs/%(rest)s", *OF_PROVIDER, *OF_SHIPPERS}
 """What answers for addresses that nobody made, what opens to no person, and what `make docs` builds (``tests/webapp/documentation``)."""
 
 
