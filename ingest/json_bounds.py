@@ -7,6 +7,7 @@ How deep values are nested is bounded by the decoder itself.
 """
 
 import json
+import re
 from typing import Any
 
 MAX_VALUES = 3_000_000
@@ -16,6 +17,9 @@ BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
 """What all answers of one cluster's cycle, or all documents of one archive, may take once decoded."""
 
+KEPT_DEPTH = 64
+"""Of documents that are too deep to be decoded: several times what any shipper nests by itself."""
+_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
 _SEPARATORS = (b",", b"[", b"{", b":")
 
 
@@ -31,9 +35,10 @@ def values_in(content: bytes) -> int:
     return sum(content.count(separator) for separator in _SEPARATORS)
 
 
-def decoded(content: bytes, most: int = MAX_VALUES, *, lenient: bool = False) -> tuple[Any, int]:
+def decoded(content: bytes, most: int = MAX_VALUES, *, lenient: bool = False, cut_deep: bool = False) -> tuple[Any, int]:
     """The document and about how many bytes it takes now. Raises ``TooManyValues``, and ``ValueError`` or ``RecursionError`` where it
-    is no JSON. ``lenient``: bytes that are no UTF-8 are replaced."""
+    is no JSON. ``lenient``: bytes that are no UTF-8 are replaced. ``cut_deep``: what is nested too deep to be decoded becomes null, so that
+    it costs nothing beside it."""
     values = values_in(content)
     if values > most:
         raise TooManyValues(values, most)
@@ -42,5 +47,25 @@ def decoded(content: bytes, most: int = MAX_VALUES, *, lenient: bool = False) ->
     except UnicodeDecodeError:
         if not lenient:
             raise
-        document = json.loads(content.decode("utf-8", "replace"))
+        return decoded(content.decode("utf-8", "replace").encode(), most, cut_deep=cut_deep)
+    except RecursionError:
+        if not cut_deep:
+            raise
+        document = json.loads(_shallow(content))
     return document, len(content) + BYTES_PER_VALUE * values
+
+
+def _shallow(content: bytes) -> bytes:
+    """The same text with ``null`` for whatever is nested deeper than ``KEPT_DEPTH``."""
+    made, depth, kept_to = bytearray(), 0, 0
+    for token in _NESTING.finditer(content):
+        mark = token[0]
+        if mark in b"[{":
+            depth += 1
+            if depth == KEPT_DEPTH + 1:
+                made += content[kept_to : token.start()] + b"null"
+        elif mark in b"]}":
+            if depth == KEPT_DEPTH + 1:
+                kept_to = token.end()
+            depth -= 1
+    return bytes(made + content[kept_to:]) if depth <= KEPT_DEPTH else content

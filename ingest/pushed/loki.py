@@ -16,7 +16,7 @@ from ingest.records import Skip
 def entries(body: bytes) -> Iterator[Entry | Skip]:
     """Lines with the labels of their stream. Raises :class:`Refused` where the body is no JSON of this form."""
     try:
-        document, _ = decoded(body)
+        document, _ = decoded(body, lenient=True, cut_deep=True)
         streams = document["streams"]
     except TooManyValues as error:
         raise TooLarge(f"The body is too large: {error}.") from error

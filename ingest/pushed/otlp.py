@@ -15,6 +15,7 @@ from ingest.errors import Refused
 from ingest.json_bounds import TooManyValues, decoded
 from ingest.pushed.bodies import TooLarge
 from ingest.pushed.entries import Entry, entry_of
+from ingest.pushed.protobuf_texts import message_of
 from ingest.records import Skip
 
 MAX_DEPTH = 16
@@ -27,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
     """Raises :class:`Refused` where the body is no such message."""
     try:
-        document = MessageToDict(ExportLogsServiceRequest.FromString(body))
+        document = MessageToDict(message_of(body, ExportLogsServiceRequest))
     except (DecodeError, ValueError, RecursionError) as error:
         raise Refused("The body is no ExportLogsServiceRequest in protobuf.") from error
     return _entries(document)
@@ -36,7 +37,7 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
     """Raises :class:`Refused` where the body is no such message."""
     try:
-        document, _ = decoded(body)
+        document, _ = decoded(body, lenient=True, cut_deep=True)
     except TooManyValues as error:
         raise TooLarge(f"The body is too large: {error}.") from error
     except (ValueError, RecursionError) as error:

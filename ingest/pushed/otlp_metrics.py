@@ -23,6 +23,7 @@ from ingest.prometheus.gauges import of_gauge
 from ingest.prometheus.matrix import LAST_INSTANT_S
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
 from ingest.pushed.bodies import TooLarge
+from ingest.pushed.protobuf_texts import message_of
 
 LABELS = ("job_id", "job_name", "task_id", "task_name", "subtask_index", "task_attempt_num", "operator_id", "tm_id", "host")
 MAX_LABEL_CHARACTERS = 1_000
@@ -62,7 +63,7 @@ class Pushed:
 def from_protobuf(body: bytes) -> Pushed:
     """Raises :class:`Refused` where the body is no such message."""
     try:
-        document = MessageToDict(ExportMetricsServiceRequest.FromString(body))
+        document = MessageToDict(message_of(body, ExportMetricsServiceRequest))
     except (DecodeError, ValueError, RecursionError) as error:
         raise Refused("The body is no ExportMetricsServiceRequest in protobuf.") from error
     return _pushed(document)
@@ -71,7 +72,7 @@ def from_protobuf(body: bytes) -> Pushed:
 def from_json(body: bytes) -> Pushed:
     """Raises :class:`Refused` where the body is no such message."""
     try:
-        document, _ = decoded(body)
+        document, _ = decoded(body, lenient=True, cut_deep=True)
     except TooManyValues as error:
         raise TooLarge(f"The body is too large: {error}.") from error
     except (ValueError, RecursionError) as error:

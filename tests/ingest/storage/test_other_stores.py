@@ -1,6 +1,7 @@
-"""HDFS over WebHDFS, Azure and Google storage: a tree is listed, read, moved in and put back, and what changed is left alone.
+"""HDFS over WebHDFS, S3, Azure and Google storage: a tree is listed, read, moved in and put back, and what changed is left alone.
 
-WebHDFS is played by ``tests/webhdfs_server.py``; Azure by Azurite (npm) and Google by fake-gcs-server where they are installed.
+WebHDFS is played by ``tests/webhdfs_server.py``, S3 by moto's server; Azure by Azurite (npm) and Google by fake-gcs-server where they are
+installed.
 """
 
 import os
@@ -15,14 +16,18 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
+import pyarrow as pa
 import pytest
 from fsspec.config import conf
+from moto.server import ThreadedMotoServer
 
 from ingest.metadata import files
 from ingest.storage import tree
 from ingest.storage.listing import list_root
 from ingest.storage.plan_folder import AlreadyWritten, PlanFolder
 from ingest.storage.roots import Root
+from ingest.uris import canonical
+from spark_jobs.storage.parsing import WANTED, parsed
 from tests.ingest.metadata import writing as w
 from tests.ingest.storage.test_listing import paths, rows
 from tests.webhdfs_server import serving
@@ -48,13 +53,24 @@ class Store:
         return str(fsspec.core.url_to_fs(f"{self.uri}/{path}")[1])
 
 
-@pytest.fixture(scope="module", params=["webhdfs", "azure", "gcs"])
+@pytest.fixture(scope="module", params=["webhdfs", "s3", "azure", "gcs"])
 def stores(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URI of an empty directory, bucket or container; the module's servers."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "webhdfs":
         with serving(folder, page=2) as server:
             yield f"{server.uri}/flink"
+        return
+    if request.param == "s3":
+        server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+        server.start()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+            host, port = server.get_host_and_port()
+            patch.setitem(conf, "s3", {"key": "testing", "secret": "testing", "client_kwargs": {"endpoint_url": f"http://{host}:{port}"}})
+            fsspec.filesystem("s3").call_s3("create_bucket", Bucket="stores")
+            yield "s3://stores/flink"
+        server.stop()
         return
     installed = {"azure": AZURITE and find_spec("adlfs"), "gcs": FAKE_GCS and find_spec("gcsfs")}[request.param]
     if not installed:
@@ -122,6 +138,19 @@ def test_metadata_is_found_and_read(store: Store) -> None:
     with found.open() as stream:
         assert stream.read() == content
     assert list(found.pieces())
+
+
+def test_an_audit_reads_the_metadata_that_its_listing_found(store: Store, tmp_path: Path) -> None:
+    shared = {"000001.sst": w.file(5, f"{store.uri}/{JOB}/shared/a")}
+    state = w.incremental(w.byte_stream("meta", b"meta"), shared, {}, new=True)
+    store.put(f"{JOB}/shared/a", b"state")
+    store.put(f"{JOB}/chk-1/_metadata", w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=state)])]))
+    found = {row["path"]: row for row in rows(list_root(Root.of(store.uri), str(tmp_path / "out")))}
+    (listed,) = [row for path, row in found.items() if path.endswith("/_metadata")]
+    wanted = {"audit_id": "a", "root": listed["root"], "path": listed["path"], "read_path": listed["listed_path"], "bytes": listed["bytes"]}
+    read = [row for batch in parsed([pa.RecordBatch.from_pylist([wanted], schema=WANTED)]) for row in batch.to_pylist()]
+    assert {row["failure"] for row in read} == {None}
+    assert {canonical(row["path"]) for row in read if row["path"]} == set(found) - {listed["path"]}
 
 
 def test_a_move_comes_back_and_nothing_is_overwritten(store: Store) -> None:
