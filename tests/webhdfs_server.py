@@ -51,7 +51,7 @@ def status_of(path: Path, suffix: str) -> dict[str, Any]:
     return {
         "accessTime": 1320171722771, "blockSize": 33554432, "childrenNum": 0, "fileId": found.st_ino, "group": "supergroup",
         "length": found.st_size if kind == "FILE" else 0, "modificationTime": found.st_mtime_ns // 1_000_000, "owner": "webuser",
-        "pathSuffix": suffix, "permission": "644", "replication": 1, "storagePolicy": 0, "type": kind,
+        "pathSuffix": suffix, "permission": "644", "replication": 3 if kind == "FILE" else 0, "storagePolicy": 0, "type": kind,
     }  # fmt: skip
 
 

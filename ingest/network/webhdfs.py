@@ -209,4 +209,4 @@ def _entry(status: Any, path: str) -> dict[str, Any]:
         mtime = _EPOCH + timedelta(milliseconds=modified)
     except OverflowError:
         mtime = None
-    return {"name": path, "size": length, "type": _KINDS.get(kind, "other"), "mtime": mtime}
+    return {"name": path, "size": length, "type": _KINDS.get(kind, "other"), "mtime": mtime, "replication": status.get("replication")}

@@ -11,6 +11,8 @@ import fsspec
 from ingest.storage.instants import cut, modified_at, of_nanoseconds
 from ingest.uris import canonical
 
+MOST_COPIES = 512
+"""``dfs.replication.max`` of HDFS."""
 KEYS_A_PAGE = 1000
 """As many as S3 gives."""
 
@@ -127,7 +129,7 @@ class Listable:
                 raise NotADirectoryError("it is a file")
             elif info.get("type") == "file":
                 copies = info.get("replication")  # of WebHDFS
-                known = copies if isinstance(copies, int) and copies > 0 else None
+                known = copies if type(copies) is int and 0 < copies <= MOST_COPIES else None
                 yield Entry(name, Kind.FILE, int(info.get("size") or 0), cut(modified_at(info)), replication=known)
 
     def identity(self, below: str) -> Hashable:

@@ -14,7 +14,7 @@ from ingest.network.clusters import RefusedAddress
 from ingest.storage import tree
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
-from tests.ingest.storage.test_listing import paths
+from tests.ingest.storage.test_listing import paths, rows
 from tests.webhdfs_server import TOKEN, WebHdfsServer, exception, serving, status_of
 
 
@@ -40,7 +40,9 @@ def unlisted(server: WebHdfsServer, out: Path) -> str:
 def test_a_large_directory_is_asked_page_by_page(server: WebHdfsServer, tmp_path: Path) -> None:
     for number in range(8):
         put(server, f"flink/ä {number}%20#?&+")
-    assert len(paths(list_root(Root.of(f"{server.uri}/flink"), str(tmp_path / "out")))) == 8
+    listed = list_root(Root.of(f"{server.uri}/flink"), str(tmp_path / "out"))
+    assert len(paths(listed)) == 8
+    assert {row["replication"] for row in rows(listed)} == {3}
     assert [asked.split()[2] for asked in server.asked] == ["LISTSTATUS_BATCH"] * 3
 
 
