@@ -5,14 +5,17 @@ All that :func:`tests.attacks.inhabited.inhabit` makes is of clusters that they 
 
 import re
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from django.apps import apps
 from django.core.cache import cache
 from django.db import connection, models
 from django.test import Client
+from django.urls import resolve
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -23,8 +26,11 @@ from tests.attacks.writes import OF_SHIPPERS, api_places, form_places
 from tests.webapp.builders import cluster, fact, finding, job
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role
+from webapp.alerting.models import Alert
+from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
 from webapp.growth.models import ClusterDay, JobGrowth, StoredDay
+from webapp.incidents.models import Incident
 from webapp.lib import grants
 
 OURS = "our-own-cluster"
@@ -150,6 +156,66 @@ def test_their_own_cluster_is_there(theirs: Theirs) -> None:
     assert re.search(r"\b1\b[^0-9]{0,40}job", re.sub(r"<[^>]+>", " ", page))
     assert [row["cluster"] for row in client.get("/api/v1/jobs/").json()["results"]] == [OURS]
     assert [row["cluster"] for row in client.get("/api/v1/findings/").json()["results"]] == [OURS]
+
+
+NO_PAGE = re.compile("export|chart|progress")
+POSTED = re.compile(r'<form[^>]*?method="post"[^>]*?action="([^"]+)"|hx-post="([^"]+)"')
+BUTTON_LINK = re.compile(r'<a[^>]*?class="btn[^"]*"[^>]*?href="([^"#]+)"')
+
+
+@pytest.mark.parametrize(("role", "written"), [(Role.VIEWER, ""), (Role.ADMIN, f'cluster="{OURS}"')])
+def test_nothing_is_offered_that_would_be_refused(theirs: Theirs, role: Role, written: str) -> None:
+    """Each form and each button of all pages that somebody can open, pressed once."""
+    user = scoped(role, written) if written else somebody(role)
+    client, pressed, refused = Client(raise_request_exception=False), set(), set()
+    client.force_login(user)
+    pages = {place.label: path for place, path, _ in theirs.doors if not (place.is_api or place.is_admin or NO_PAGE.search(place.label))}
+    mine = pages | {"job of theirs": _job_page(), "finding": _finding_page()}
+    for label, path in mine.items():
+        answer = client.get(path)
+        if answer.status_code != 200 or answer.streaming or not answer.headers["Content-Type"].startswith("text/html"):
+            continue
+        page = answer.content.decode()
+        offers = [("post", first or second) for first, second in POSTED.findall(page)] + [("get", one) for one in BUTTON_LINK.findall(page)]
+        for method, offered in offers:
+            address = urljoin(path, unescape(offered))
+            name = resolve(urlsplit(address).path).view_name
+            if (method, name) in pressed or name in WRITES_OF_THEIR_OWN or name == "sign-out":
+                continue
+            pressed.add((method, name))
+            with taken_back():
+                status = getattr(client, method)(address).status_code
+            if status == 403:
+                refused.add((label, method, name))
+    assert len(pressed) >= 5
+    assert not sorted(refused)
+
+
+def _job_page() -> str:
+    return f"/jobs/{OURS}/{JobCurrent.objects.get(cluster=OURS).job_id}/"
+
+
+def _finding_page() -> str:
+    return f"/findings/{Finding.objects.get(cluster=OURS).pk}/"
+
+
+def test_counts_are_of_what_is_seen(theirs: Theirs) -> None:
+    """Totals of the fleet, of lists, and numbers in the menu, against rows counted by their cluster."""
+    for user, clusters in ((somebody(Role.ADMIN, is_superuser=True), None), (scoped(Role.OPERATOR), {OURS})):
+        client = Client()
+        client.force_login(user)
+
+        def own(rows: Any, clusters: set[str] | None = clusters) -> int:
+            return sum(clusters is None or row.cluster in clusters for row in rows)
+
+        fleet = client.get("/")
+        badge = re.search(r'class="count" title="firing[^"]*">([0-9]+)', fleet.content.decode())
+        waiting = [one for one in Alert.objects.all() if one.state == "firing" and one.acknowledged_at is None]
+        assert (int(badge[1]) if badge else 0) == own(waiting)
+        assert fleet.context["totals"]["total"] == own(JobCurrent.objects.all())
+        assert client.get("/findings/?state=any").context["matching"] == own(Finding.objects.all())
+        assert client.get("/alerts/?state=any").context["matching"] == own(Alert.objects.all())
+        assert client.get("/incidents/?state=any").context["matching"] == own(Incident.objects.all())
 
 
 KEPT_ANSWERS = ("/growth/?by=cluster", "/growth/?by=job", "/resources/tables", "/api/v1/growth/groups/?by=cluster", "/storage/", "/")
