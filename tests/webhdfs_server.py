@@ -1,4 +1,7 @@
-"""What a NameNode and a DataNode answer, over a local folder, in the forms of Hadoop's published WebHDFS REST API. No Hadoop took part."""
+"""What a NameNode and a DataNode answer, over a local folder, in the forms of Hadoop's published WebHDFS REST API.
+
+No NameNode took part; Hadoop 3.5.0's own client (``WebHdfsFileSystem``) lists, pages, reads, writes, renames and deletes here.
+"""
 
 import json
 import shutil
@@ -55,8 +58,12 @@ def status_of(path: Path, suffix: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+_PACKAGES = {"FileNotFoundException": "java.io", "IllegalArgumentException": "java.lang"}
+
+
 def exception(name: str, message: str) -> bytes:
-    return json.dumps({"RemoteException": {"exception": name, "javaClassName": f"org.apache.hadoop.{name}", "message": message}}).encode()
+    class_name = f"{_PACKAGES.get(name, 'org.apache.hadoop')}.{name}"
+    return json.dumps({"RemoteException": {"exception": name, "javaClassName": class_name, "message": message}}).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -73,8 +80,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         parts = urlsplit(self.path)
-        said = dict(parse_qsl(parts.query, keep_blank_values=True))
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        # As a NameNode has it, names of parameters are the same in any case; Hadoop's own client writes them small.
+        said = {name.lower(): value for name, value in parse_qsl(parts.query, keep_blank_values=True)}
+        body = self._body()
         op, name = said.get("op", ""), unquote(parts.path).removeprefix(PREFIX).removeprefix(DATANODE)
         path = self.server.folder / name.strip("/")
         at_datanode = parts.path.startswith(DATANODE)
@@ -83,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
         if (("DATANODE " if at_datanode else "") + op) in self.server.answers:
             status, content = self.server.answers[("DATANODE " if at_datanode else "") + op]
         elif at_datanode:
-            content = self._datanode(path, said, body)
+            status, content = (201 if op == "CREATE" else 200), self._datanode(path, said, body)
         elif (op == "OPEN" and path.exists()) or op in ("CREATE", "APPEND"):
             status, location = 307, f"{self.server.datanode}{parts.path.removeprefix(PREFIX)}?{parts.query}"
         else:
@@ -96,6 +104,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
     def _namenode(self, op: str, path: Path, name: str, said: dict[str, str]) -> tuple[int, bytes]:
         if op in ("RENAME", "MKDIRS", "DELETE"):
             return self._changed(op, path, name, said)
@@ -106,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         if op == "LISTSTATUS":
             return _json({"FileStatuses": {"FileStatus": _children(path)}})
         if op == "LISTSTATUS_BATCH" and self.server.knows_pages:
-            left = [child for child in _children(path) if path.is_file() or child["pathSuffix"] > said.get("startAfter", "")]
+            left = [child for child in _children(path) if path.is_file() or child["pathSuffix"] > said.get("startafter", "")]
             page = left[: self.server.page]
             listing = {"partialListing": {"FileStatuses": {"FileStatus": page}}, "remainingEntries": len(left) - len(page)}
             return _json({"DirectoryListing": listing})
