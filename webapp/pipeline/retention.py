@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib.sessions.models import Session
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from spark_jobs.serving import FAILED_OUTCOMES
@@ -39,6 +40,10 @@ ROWS_PER_DELETE = 2_000
 
 def occurrences() -> timedelta:
     return OCCURRENCES_KEPT
+
+
+def ended_sessions() -> timedelta:
+    return timedelta(hours=1)
 
 
 def sign_in_failures() -> timedelta:
@@ -100,6 +105,7 @@ RULES_OF_WEIR = (
     Rule("cleared alarms of the pipeline", PipelineAlarm, "cleared_at", runs, of_cluster=False),
     Rule("deliveries that ended", Delivery, "made_at", runs, ~Q(state=DeliveryState.PENDING), of_cluster=False),
     Rule("entries of the audit log", AuditEntry, "at", audit, of_cluster=False),
+    Rule("sessions of sign-ins, after they ended", Session, "expire_date", ended_sessions, of_cluster=False),
     Rule("failed attempts to sign in", SignInFailures, "window_start", sign_in_failures, of_cluster=False),
 )
 

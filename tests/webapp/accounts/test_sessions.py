@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
@@ -15,6 +16,7 @@ from tests.webapp.builders import person
 from tests.weir_settings import WeirSettings
 from webapp.accounts.models import ApiToken, AuditEntry
 from webapp.config import breaker
+from webapp.pipeline import retention
 
 pytestmark = pytest.mark.django_db
 BACKGROUND = {"Sec-Fetch-Mode": "cors"}
@@ -89,6 +91,13 @@ def test_a_page_writes_to_the_session_once_a_minute_at_most(ann: Client, clock: 
     clock.shift(timedelta(seconds=31))
     ann.get("/account/")
     assert ann.session["active_at"] == before + 61
+
+
+def test_sessions_that_ended_do_not_stay_in_the_table(ann: Client, clock: Any) -> None:
+    rule = next(rule for rule in retention.RULES_OF_WEIR if rule.model is Session)
+    assert not rule.old(timezone.now()).exists()
+    clock.shift(timedelta(hours=14))
+    assert rule.old(timezone.now()).count() == 1
 
 
 def by_token(text: str, path: str = "/api/v1/jobs/") -> Any:
