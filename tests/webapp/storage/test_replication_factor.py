@@ -123,3 +123,23 @@ def test_a_file_is_stored_as_often_as_the_deepest_root_that_holds_it_says() -> N
     root(f"{HDFS}/cold", replication=2)
     found = [factor_of_path(path).factor for path in (f"{HDFS}/a/chk-1/_metadata", f"{HDFS}/cold/x", f"{HDFS}er/x", "s3://b/x")]
     assert found == [3, 2, None, None]
+
+
+def test_the_sum_over_all_roots_has_raw_bytes_where_they_agree(viewer: Client) -> None:
+    listed = audit(roots=[HDFS, "hdfs://two/flink"])
+    for uri in (HDFS, "hdfs://two/flink"):
+        root(uri, replication=3)
+        root_figures(listed, uri, live_bytes=2_000_000)
+    page = viewer.get(reverse("storage")).content.decode()
+    assert f"{bytes_text(12_000_000)} raw" in page  # 2 × 2 MB live, three times each
+    StorageRoot.objects.filter(uri=HDFS).update(replication=2)
+    assert f"{bytes_text(12_000_000)} raw" not in viewer.get(reverse("storage")).content.decode()
+
+
+def test_the_state_of_a_job_has_its_raw_bytes_beside_it(viewer: Client) -> None:
+    of = builders.job(at=AT, state_bytes=7_000_000)
+    root(HDFS, of.cluster, replication=3)
+    listed = audit(roots=[HDFS])
+    root_figures(listed, HDFS)
+    job_storage(listed, uri=HDFS, cluster=of.cluster, job_id=of.job_id)
+    assert f"{bytes_text(21_000_000)} raw" in viewer.get(reverse("job", args=(of.cluster, of.job_id))).content.decode()

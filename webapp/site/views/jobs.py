@@ -30,7 +30,7 @@ from webapp.pressure.graph import drawn
 from webapp.pressure.newest_windows import newest_windows
 from webapp.pressure.states import pool_states
 from webapp.storage import newest_audits
-from webapp.storage.replication_factor import factors_by_uri
+from webapp.storage.replication_factor import NONE, common, factors_by_uri
 
 CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
@@ -63,6 +63,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     drawn_to = max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
     windows = newest_windows(cluster, job_id, start, min(drawn_to, end))
     judgement = JobJudgement.objects.filter(cluster=cluster, job_id=job_id).only("unknowns", "covered").first()
+    stored = _storage(cluster, job_id)
     context: dict[str, Any] = {
         "view": view,
         "job": view.job,
@@ -93,7 +94,8 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "origins": list(blamed.origins.values()),
         "graph": drawn(view.job.graph, windows, blamed),
         "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
-        "storage": _storage(cluster, job_id),
+        "storage": stored,
+        "replicated": common(row.replicated for row in stored),
         "pool_states": pool_states(view.job.graph, windows),
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
@@ -130,9 +132,9 @@ def _outages(view: JobView) -> dict[str, Any]:
 def _storage(cluster: str, job_id: str) -> list[Any]:
     """What audits say of it, each row with the replication factor of its root."""
     rows: list[Any] = newest_audits.of_job(cluster, job_id)
-    factors = factors_by_uri(row.root for row in rows if row.raw_bytes is None)
+    factors = factors_by_uri(row.root for row in rows)
     for row in rows:
-        row.replicated = factors.get(row.root)
+        row.replicated = factors.get(row.root, NONE)
     return rows
 
 

@@ -17,7 +17,7 @@ from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
 from webapp.storage.newest_audits import latest, latest_audits
 from webapp.storage.orphan_proof import together, unreferenced
 from webapp.storage.presentation import parts, summed, why_not_cleanable
-from webapp.storage.replication_factor import factors_of
+from webapp.storage.replication_factor import NONE, common, factors_of
 from webapp.storage.suggestions import suggestions
 
 AUDITS_SHOWN = 8
@@ -43,6 +43,8 @@ def storage(request: HttpRequest) -> HttpResponse:
         "totals": totals,
         "unreferenced": together(row["unreferenced"] for row in rows if row["unreferenced"]),
         "parts": parts(totals),
+        # Of all roots together raw bytes are known where every one has the same factor; else each row has its own.
+        "replicated": common(replicated.get(row["uri"], NONE) for row in rows if row["figures"]),
         "audited": bool(audited),
         "oldest": min((row.as_of for row in audited), default=None),
         "audits": [(audit, AUDIT_BADGES[audit.state]) for audit in StorageAudit.objects.order_by("-id")[:AUDITS_SHOWN]],
