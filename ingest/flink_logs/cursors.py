@@ -25,7 +25,7 @@ class FileCursor:
     ``pending``: bytes behind ``offset`` belong to a record whose end was not read. ``more``: the cycle's
     budget ended before the file did. ``seen`` are the newest records' counts, see :class:`record_splitter.RecordCounts`.
     Where a file holds several streams (envelope, process, output), ``streams`` says from where on each is needed again that has an
-    unfinished record; of the others everything before ``settled`` was returned.
+    unfinished record; of the others everything before ``settled`` was returned. ``prefixes``: what stood around records before ``offset``.
     """
 
     path: str
@@ -46,6 +46,7 @@ class FileCursor:
     seen: list[tuple[int, str, int]] = field(default_factory=list)
     settled: int = 0
     streams: list[tuple[str, str, str, int]] = field(default_factory=list)
+    prefixes: list[str] = field(default_factory=list)
 
     def knows(self, path: str, head: bytes) -> bool:
         """Whether a file that begins with ``head`` is this one, perhaps grown; very few bytes suffice only under the same name."""
@@ -112,6 +113,7 @@ def _file_cursor(entry: dict[str, Any]) -> FileCursor:
     file = FileCursor(**{name: value for name, value in entry.items() if name in known})
     file.seen = [(int(ms), str(key), int(count)) for ms, key, count in file.seen]
     file.streams = [(str(envelope), str(process), str(stream), int(offset)) for envelope, process, stream, offset in file.streams]
+    file.prefixes = [str(prefix) for prefix in file.prefixes]
     return file
 
 

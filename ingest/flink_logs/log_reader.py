@@ -19,7 +19,7 @@ from ingest.flink_logs.json_records import read as read_json
 from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.line_layouts import LineLayouts, uncoloured
 from ingest.flink_logs.log_streams import LogStream, StreamKey
-from ingest.flink_logs.peeling import Peeler
+from ingest.flink_logs.peeling import BEFORE, Peeler
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordCounts, RecordSplitter
 from ingest.flink_logs.routine_json import is_routine
 from ingest.records import LogRecord, Skip
@@ -62,6 +62,7 @@ class LogReader:
         self._streams: OrderedDict[StreamKey, LogStream] = OrderedDict()
         self._lines = LineLayouts(layout, zone, day)
         self._peeler = Peeler(self._lines, zone)
+        self._peeler.known = dict.fromkeys(begin.prefixes, BEFORE)
         self._out: list[tuple[str, RawRecord]] = []
 
     @property
@@ -88,9 +89,10 @@ class LogReader:
     def resumption(self) -> dict[str, Any]:
         """What of a ``FileCursor`` says how far the file was read."""
         begun = [(*key, at) for key, stream in self._streams.items() if (at := stream.begins()) is not None]
+        prefixes = self._peeler.known_before(self.resume_offset)
         return {
             "offset": self.resume_offset, "mid_record": self._mid_line and not begun, "pending": self.pending,
-            "seen": self._counts.recent(), **({"settled": self._carry_at, "streams": begun} if begun and len(self._streams) > 1 else {}),
+            "seen": self._counts.recent(), **({"prefixes": prefixes} if prefixes else {}), **({"settled": self._carry_at, "streams": begun} if begun and len(self._streams) > 1 else {}),
         }  # fmt: skip
 
     def learn(self, head: bytes) -> None:
@@ -196,6 +198,7 @@ class LogReader:
         last: LogStream | None = None
         for line in block[:-1].split(b"\n"):
             here, at = at, at + len(line) + 1
+            self._peeler.at = here
             peeled = None if self._lines.own(line) else self._peeler.peeled(line)
             content, stamp = (line, b"") if peeled is None else (peeled.content, peeled.stamp)
             stream = self._stream(_PLAIN if peeled is None else (peeled.envelope, peeled.process, peeled.stream))

@@ -12,15 +12,21 @@ from ingest.flink_logs.line_layouts import LineLayouts
 MAX_DEPTH = 3
 MAX_KNOWN = 1024
 """Kinds of prefixes with their processes, which are taken without a record behind them once one stood there."""
+LONGEST_KEPT, MOST_KEPT = 300, 100
+"""Of these, in characters and in number, what a cursor carries on."""
+BEFORE = -1
+"""The place of what stands before all that is read."""
 
 _WRAPPED_JSON = re.compile(rb'"(?:log|MESSAGE|line)" ?: ?"|"(?:kubernetes|stream)" ?:').search
 
 
 class Peeler:
-    """Of one file. ``known`` are the prefixes that stood before a record: lines that continue it have them too."""
+    """Of one file. ``known`` are the prefixes that stood before a record, each with the place of the line at which it was first met: lines
+    that continue it have them too. ``at`` is the place of the line that is looked at."""
 
     def __init__(self, lines: LineLayouts, zone: ZoneInfo) -> None:
-        self.known: set[str] = set()
+        self.known: dict[str, int] = {}
+        self.at = BEFORE
         self._lines, self._zone = lines, zone
 
     def peeled(self, line: bytes, within: tuple[str, ...] = ()) -> Peeled | None:
@@ -41,9 +47,13 @@ class Peeler:
                 return inner or outer
             if inner is not None or self._begins(outer.content):
                 if len(self.known) < MAX_KNOWN:
-                    self.known.add(known)
+                    self.known[known] = self.at
                 return inner or outer
         return None
+
+    def known_before(self, offset: int) -> list[str]:
+        """Prefixes that were met before this place; a hundred at most."""
+        return [known for known, at in self.known.items() if at < offset and len(known) <= LONGEST_KEPT][:MOST_KEPT]
 
     def _envelopes(self, line: bytes) -> Iterable[Peeled]:
         if line[:1] == b"{":

@@ -42,11 +42,13 @@ class RecordCounts:
 
     def __init__(self, recent: Iterable[RecordCount] = ()) -> None:
         self._counts: dict[str, tuple[int, datetime]] = {key: (count, _EPOCH + timedelta(milliseconds=ms)) for ms, key, count in recent}
+        self._last: datetime | None = None
 
     def ordinal(self, digest: str, instant: datetime) -> int:
         """Of one more such record. Equal texts have equal times: the header is part of them."""
         ordinal = self._counts[digest][0] if digest in self._counts else 0
         self._counts[digest] = ordinal + 1, instant
+        self._last = instant
         self._forget()
         return ordinal
 
@@ -56,13 +58,20 @@ class RecordCounts:
         if len(distinct) < len(digests) or not self._counts.keys().isdisjoint(distinct):
             return [self.ordinal(digest, instant) for digest in digests]
         self._counts |= distinct
+        self._last = instant
         self._forget()
         return [0] * len(digests)
 
     def recent(self) -> list[RecordCount]:
-        """Counts of the newest records, for the next reading of this file: equal ones come close together or never."""
-        newest = max((ts for _, ts in self._counts.values()), default=_EPOCH) - timedelta(milliseconds=RECENT_WITHIN_MS)
-        close = [(int((ts - _EPOCH) / _MS), key, count) for key, (count, ts) in self._counts.items() if ts >= newest]
+        """Counts of the newest records, for the next reading of this file: equal ones come close together or never.
+
+        Newest by their times, and by their place: a clock may have been set back.
+        """
+        within = timedelta(milliseconds=RECENT_WITHIN_MS)
+        newest = max((ts for _, ts in self._counts.values()), default=_EPOCH)
+        last = self._last or newest
+        kept = ((key, count, ts) for key, (count, ts) in self._counts.items() if ts >= newest - within or abs(ts - last) <= within)
+        close = [(int((ts - _EPOCH) / _MS), key, count) for key, count, ts in kept]
         return close[-MAX_RECENT:]
 
     def _forget(self) -> None:

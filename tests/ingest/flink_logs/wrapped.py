@@ -24,7 +24,7 @@ _RECORDS = [
     "20 more",
     "",
     "2026-11-21 04:00:00.002 [main] WARN  o.a.f.B - careful\n\tat x",
-    f"17/07/26 17:01:57 INFO checkpoint.C: {COMPLETED}",
+    f"26/11/21 04:00:00 INFO checkpoint.C: {COMPLETED}",
     '{"timestamp": 1795233600001, "level": "WARN", "message": "json"}',
     '{"timestamp": 1795233600002, "level": "INFO", "message": "no"}',
     '{"level": "WARN", "message": ',
