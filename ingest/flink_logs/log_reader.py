@@ -89,11 +89,15 @@ class LogReader:
     def resumption(self) -> dict[str, Any]:
         """What of a ``FileCursor`` says how far the file was read."""
         begun = [(*key, at) for key, stream in self._streams.items() if (at := stream.begins()) is not None]
-        prefixes = self._peeler.known_before(self.resume_offset)
-        return {
+        found: dict[str, Any] = {
             "offset": self.resume_offset, "mid_record": self._mid_line and not begun, "pending": self.pending,
-            "seen": self._counts.recent(), **({"prefixes": prefixes} if prefixes else {}), **({"settled": self._carry_at, "streams": begun} if begun and len(self._streams) > 1 else {}),
+            "seen": self._counts.recent(),
         }  # fmt: skip
+        if begun and len(self._streams) > 1:
+            found |= {"settled": self._carry_at, "streams": begun}
+        if prefixes := self._peeler.known_before(self.resume_offset):
+            found["prefixes"] = prefixes
+        return found
 
     def learn(self, head: bytes) -> None:
         """What stands around records in lines before those that are fed."""

@@ -55,12 +55,13 @@ def poison(turn: int) -> int:
     for model, field in texts():
         number += 1
         name = NAMES[(number + turn) % len(NAMES)][: field.max_length]
-        model._default_manager.update(**{field.name: name})
+        # Not by the default one: that of the audit log changes nothing.
+        model._base_manager.update(**{field.name: name})
     for model, field in documents():
         for row in model._default_manager.all():
             number += 1
             poisoned = _replaced(getattr(row, field.name), NAMES[(number + turn) % len(NAMES)])
-            model._default_manager.filter(pk=row.pk).update(**{field.name: poisoned})
+            model._base_manager.filter(pk=row.pk).update(**{field.name: poisoned})
     return number
 
 

@@ -169,7 +169,8 @@ def _known(place: Place, parameter: str) -> tuple[str, ...]:
         model = apps.get_model(before[1], before[2])
         return (str(model._default_manager.order_by("-pk").values_list("pk", flat=True).first() or 0),)
     if parameter in ("pk", "token") and "users" in before and not place.is_admin:
-        robot = ApiToken.objects.filter(user__username="robot").latest("pk")
+        robot = ApiToken.objects.filter(user__username="robot").order_by("-pk").first()
+        assert robot is not None, "robot has no token: tests/attacks/inhabited.py makes one"
         return (str(robot.user_id if parameter == "pk" else robot.pk),)
     if parameter in ("pk", "uid", "name"):
         row = OWNER[before[-1]]._default_manager.order_by("-pk").first()

@@ -11,7 +11,7 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.checkpoints.reasons import WORDS, next_step
 
 pytestmark = pytest.mark.django_db
-QUERIES = 21
+QUERIES = 22
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.webapp.builders import annotation, cluster, finding, job, sights
 from webapp.findings.models import Finding, ThresholdOverride
 
 pytestmark = pytest.mark.django_db
-LIST_QUERIES, PAGE_QUERIES = 13, 15
+LIST_QUERIES, PAGE_QUERIES = 14, 16
 HOSTILE = "<script>document.title='pwned'</script>"
 
 

@@ -1,11 +1,12 @@
 """Every write that a page asks for, and every attempt to sign in, leaves one entry; those of the API begin with their permission."""
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 from django.contrib.messages import constants
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 
@@ -14,6 +15,8 @@ from webapp.accounts.audit import entries, told
 from webapp.accounts.audit.actions import SIGN_IN, action_of
 from webapp.accounts.models import AuditEntry, User
 from webapp.lib.api.json_errors import PREFIX
+
+logger = logging.getLogger(__name__)
 
 READING = ("GET", "HEAD", "OPTIONS", "TRACE")
 BLOCKED_ONCE_IN = timedelta(minutes=15)
@@ -87,6 +90,14 @@ def _has_signed_in(request: HttpRequest) -> bool:
 
 
 def _note_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
+    """A database that is away or not made yet is no reason to answer an attempt that was refused with an error."""
+    try:
+        _attempt(request, response)
+    except DatabaseError:
+        logger.exception("the audit log could not be written")
+
+
+def _attempt(request: HttpRequest, response: HttpResponseBase) -> None:
     """Of a name that nobody has nothing is told: it may be a password that was typed into the wrong field."""
     given = request.POST.get("username", "")[:150].replace("\x00", "")
     if _has_signed_in(request):
