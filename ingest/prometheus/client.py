@@ -23,4 +23,6 @@ def prometheus_client(
         gate=gate,
         on_answer=on_answer,
         headers=dict.fromkeys(TENANT_HEADERS, prometheus.tenant) if prometheus.tenant else None,
+        # Stores behind the same interface hand labels on as they came: one that is no UTF-8 costs no other series.
+        lenient=True,
     )

@@ -37,6 +37,9 @@ def streams(*values, labels=None):
         ("opensearch", told({"hits": {"hits": []}, "timed_out": False, "_shards": {"failed": 2}}), "OpenSearch did not answer for all"),
         ("elasticsearch", told({"error": {}}, 404), "Check the index"),
         ("elasticsearch", told({"acknowledged": True}), "_search; check the address"),
+        ("elasticsearch", Reply(b"<html>sign in</html>"), "HTML"),
+        ("elasticsearch", Reply(b'{"timed_out": false, "hits": {"hits": [{"_id"'), "half a JSON document"),
+        ("elasticsearch", Reply(b"[" * 100_000), "JSON"),
     ],
 )
 def test_an_answer_that_is_none_is_an_error_with_what_to_do_and_moves_nothing(tmp_path, kind, reply, said):

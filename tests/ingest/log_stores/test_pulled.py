@@ -154,8 +154,9 @@ def test_a_line_that_comes_late_is_read_and_those_beside_it_are_not_read_twice(t
     assert sum("late" in text for text in texts(store)) == 1
 
 
-def test_what_a_killed_cycle_read_is_read_again_and_folds(tmp_path):
-    store, answers = source(tmp_path), LokiAnswers(loki_lines())
+@pytest.mark.parametrize("kind", ["loki", "elasticsearch"])
+def test_what_a_killed_cycle_read_is_read_again_and_folds(tmp_path, kind):
+    store, answers = source(tmp_path, kind), LokiAnswers(loki_lines()) if kind == "loki" else SearchAnswers(beat_documents())
     pull(answers, store)
     (again,) = pull(answers, store)
     assert again.lines == 0

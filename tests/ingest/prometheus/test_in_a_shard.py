@@ -1,5 +1,6 @@
 """A Prometheus beside a JobManager, or alone, in a collect cycle."""
 
+import re
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,7 +10,7 @@ from ingest.flink_rest.limits import RequestLimits
 from ingest.lake.store import Lake
 from ingest.shard_collector import collect_shard
 from ingest.sources import Auth, ClusterSource, PrometheusSource
-from tests.ingest.flink_rest.serving import recorded, told
+from tests.ingest.flink_rest.serving import Reply, recorded, told
 from tests.ingest.prometheus.test_recorded import STEP_S, lines
 from tests.ingest.test_shard_collector import rows, serving
 
@@ -67,6 +68,43 @@ def test_alone_it_tells_jobs_samples_and_taskmanagers(lake):
     assert {row["state"] for row in rows(lake, "jobs")} == {"RUNNING"}
     assert len(rows(lake, "vertex_metrics")) > 20
     assert len({row["taskmanager_id"] for row in rows(lake, "taskmanagers")}) == 2
+
+
+MOST_BYTES = 3_000_000
+
+
+def spoiled(damage):
+    def answer(path, headers):
+        body = prometheus(path, headers).body
+        return Reply(
+            {
+                "cut": body[: len(body) // 2],
+                "huge": body + b" " * MOST_BYTES,
+                "deep": body.replace(b'"result"', b'"x": ' + b"[" * 100_000 + b"]" * 100_000 + b', "result"', 1),
+                "no UTF-8": body.replace(b'"metric"', b'"\xff\xfe": 1, "metric"'),
+                "a wrong clock": re.sub(rb"\[1[0-9]{9}(?:\.[0-9]+)?,", b"[99999999999,", body),
+            }[damage]
+        )
+
+    return answer
+
+
+@pytest.mark.parametrize("damage", ["cut", "huge", "deep", "no UTF-8", "a wrong clock"])
+def test_damaged_answers_cost_its_cluster_metrics_at_most_and_are_read_again_once_they_are_whole(lake, damage):
+    with serving(recorded("1.20.5/B"), spoiled(damage)) as (jobmanager, metrics):
+        outcome = collect(lake, jobmanager.url, metrics.url, max_response_bytes=MOST_BYTES)
+    assert outcome.reachable and rows(lake, "checkpoints")
+    if damage in ("cut", "huge", "deep"):
+        assert outcome.error and outcome.cursor["prometheus"] == CURSOR["lab"]["prometheus"]
+    assert any(measured(lake)) == (damage == "no UTF-8")
+    with serving(recorded("1.20.5/B"), prometheus) as (jobmanager, metrics):
+        assert collect(lake, jobmanager.url, metrics.url).error is None
+    assert any(measured(lake))
+
+
+def measured(lake):
+    """What the JobManager beside it is not asked for."""
+    return [row["busy_ms_per_s"] for row in rows(lake, "vertex_metrics")]
 
 
 def test_a_dead_one_costs_its_cluster_the_metrics_and_nothing_else(lake):
