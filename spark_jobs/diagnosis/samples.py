@@ -214,6 +214,11 @@ class JobFailure:
     stacktrace: str | None = None
 
 
+def rule_kind(kind: str, to_state: str | None) -> str:
+    """A kind of log event as rules declare it: a task's change of state with the state entered, ``task_state RUNNING``."""
+    return f"{kind} {to_state}" if kind == "task_state" else kind
+
+
 @dataclass(frozen=True, slots=True)
 class LogEvent:
     """A typed log event of the job, as the serving table ``log_event`` has it; ``detail`` may be cut."""
@@ -234,8 +239,8 @@ class LogEvent:
 
     @property
     def rule_kind(self) -> str:
-        """Its kind as rules declare it: a task's change of state with the state entered, ``task_state RUNNING``."""
-        return f"{self.kind} {self.fields.get('to_state')}" if self.kind == "task_state" else self.kind
+        """Its kind as rules declare it."""
+        return rule_kind(self.kind, self.fields.get("to_state"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from webapp.fleet.attempts import ids_of_line
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
 from webapp.lib.instants import drawable
+from webapp.lib.list_pages import page_number
 from webapp.lib.row_numbers import LARGEST
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
     names = {v["vertex_id"]: v.get("name") or "" for v in (view.job.graph or {}).get("vertices") or () if v.get("vertex_id")}
     reported, unreadable = _parts(fact, names)
     parts = completed_by_log(reported, read_logged_parts(_logged(fact), fact.trigger_time, names))
-    number = _page_number(request, len(parts))
+    number = page_number(request, "subtasks", len(parts), SUBTASKS_A_PAGE)
     own = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only("checkpoint_id", "trigger_time")
     comparison = compared(fact)
     shown = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
@@ -160,12 +161,6 @@ def _around(fact: CheckpointFact) -> dict[str, datetime]:
     """Ids repeat where a job with a fixed id starts again, so events are taken from this checkpoint's time only."""
     start, end = drawable(fact.trigger_time), drawable(fact.end_time or fact.trigger_time)
     return {"ts__gte": start - timedelta(minutes=1), "ts__lte": end + timedelta(minutes=30)}
-
-
-def _page_number(request: HttpRequest, total: int) -> int:
-    text = request.GET.get("subtasks", "")
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
-    return min(number, max(total - 1, 0) // SUBTASKS_A_PAGE)
 
 
 def _link(fact: CheckpointFact | None) -> tuple[int, int] | None:

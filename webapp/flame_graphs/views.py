@@ -1,7 +1,7 @@
 """One vertex of a job: what its threads do, as Flink sampled them."""
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
@@ -10,7 +10,7 @@ from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
 from webapp.flame_graphs import requests as flame_graphs
 from webapp.flame_graphs.presentation import flame_graph_of
-from webapp.fleet.job_lookup import JobView, look_up
+from webapp.fleet.job_lookup import look_up, vertex_or_404
 
 
 @require_GET
@@ -19,7 +19,7 @@ def vertex(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) -> H
     context = {
         "view": view,
         "job": view.job,
-        "vertex": _vertex(view, vertex_id),
+        "vertex": vertex_or_404(view.job, vertex_id),
         "flame": flame_graph_of(cluster, job_id, vertex_id, view.now),
         "may_ask": may_operate(request.user) and not view.is_past,
     }
@@ -31,7 +31,7 @@ def vertex(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) -> H
 def ask(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) -> HttpResponse:
     """Want a flame graph; the next collect cycle of its cluster asks for it."""
     view = look_up(request, cluster, job_id)
-    _vertex(view, vertex_id)
+    vertex_or_404(view.job, vertex_id)
     if view.is_past:
         messages.error(request, "This job does not run any more, so that there is nothing to sample.")
     elif flame_graphs.want(cluster, job_id, vertex_id, timezone.now(), by=request.user.get_username()):
@@ -39,11 +39,3 @@ def ask(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) -> Http
     else:
         messages.info(request, "It is being asked for, or was answered less than five minutes ago.")
     return redirect("vertex", cluster, job_id, vertex_id)
-
-
-def _vertex(view: JobView, vertex_id: str) -> dict[str, object]:
-    vertices = (view.job.graph or {}).get("vertices") or ()
-    found = next((one for one in vertices if one.get("vertex_id") == vertex_id), None)
-    if found is None:
-        raise Http404(f"The plan of this job has no vertex {vertex_id[:64]}.")
-    return {"vertex_id": vertex_id, "name": str(found.get("name") or vertex_id), "parallelism": found.get("parallelism")}

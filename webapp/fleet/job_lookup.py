@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
@@ -96,6 +97,15 @@ def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
 def job_or_404(cluster: str, job_id: str) -> JobCurrent:
     """For doors that show no range. Raises ``Http404``."""
     return get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
+
+
+def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
+    """A vertex of the job's plan: ``vertex_id``, ``name`` (its id where it has none), ``parallelism``. Raises ``Http404``."""
+    vertices = (job.graph or {}).get("vertices") or ()
+    found = next((one for one in vertices if one.get("vertex_id") == vertex_id), None)
+    if found is None:
+        raise Http404(f"The plan of this job has no vertex {vertex_id[:64]}.")
+    return {"vertex_id": vertex_id, "name": str(found.get("name") or vertex_id), "parallelism": found.get("parallelism")}
 
 
 def known_to(job: JobCurrent, now: datetime) -> datetime:

@@ -53,6 +53,13 @@ def capped_count(rows: QuerySet[Any]) -> int:
     return rows.order_by()[: COUNT_CAP + 1].count()
 
 
+def page_number(request: HttpRequest, parameter: str, total: int, page_size: int) -> int:
+    """From 0, of rows that are at hand as a list; the last page where the address asks for one beyond it, the first for no number."""
+    text = request.GET.get(parameter, "")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
+    return min(number, max(total - 1, 0) // page_size)
+
+
 class ListErrors:
     """Middleware: a cursor that no page made leads to the first page; a download with wrong parameters is refused."""
 

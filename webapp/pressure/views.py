@@ -4,14 +4,15 @@ import logging
 from dataclasses import asdict
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.findings.models import Finding
 from webapp.findings.presentation import shown
-from webapp.fleet.job_lookup import JobView, look_up
+from webapp.fleet.job_lookup import JobView, look_up, vertex_or_404
 from webapp.lib.exports import export_response
+from webapp.lib.list_pages import page_number
 from webapp.pressure.vertex_subtasks import COLUMNS, SORTS, VertexSample, in_order, newest_sample
 
 log = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
     context: dict[str, Any] = {
         "view": view,
         "job": view.job,
-        "vertex": _vertex(view, vertex_id),
+        "vertex": vertex_or_404(view.job, vertex_id),
         "findings": [shown(one) for one in found.worst_first()[:FINDINGS_SHOWN]],
         "by": by,
     }
@@ -42,7 +43,7 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
         log.exception("Subtasks of vertex %s of %s on %s could not be read from the lake", vertex_id, job_id, cluster)
         return render(request, "pressure/_subtasks.html", context | {"is_unreadable": True})
     total = len(sample.subtasks)
-    number = min(_page_number(request), max(total - 1, 0) // PAGE_SIZE)
+    number = page_number(request, "page", total, PAGE_SIZE)
     first = number * PAGE_SIZE
     context |= {
         "sampled_at": sample.at,
@@ -59,7 +60,7 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
 @require_GET
 def export(request: HttpRequest, cluster: str, job_id: str, vertex_id: str, form: str) -> HttpResponseBase:
     view = look_up(request, cluster, job_id)
-    _vertex(view, vertex_id)
+    vertex_or_404(view.job, vertex_id)
     rows = (asdict(one) for one in in_order(_sample(view, vertex_id).subtasks, _sorting(request)))
     return export_response(form, f"weir-subtasks-{vertex_id}", COLUMNS, rows)
 
@@ -68,19 +69,6 @@ def _sample(view: JobView, vertex_id: str) -> VertexSample:
     return newest_sample(view.job.cluster, view.job.job_id, vertex_id, min(view.time_range.to_time, view.at))
 
 
-def _vertex(view: JobView, vertex_id: str) -> dict[str, object]:
-    vertices = (view.job.graph or {}).get("vertices") or ()
-    found = next((one for one in vertices if one.get("vertex_id") == vertex_id), None)
-    if found is None:
-        raise Http404(f"The plan of this job has no vertex {vertex_id[:64]}.")
-    return {"vertex_id": vertex_id, "name": str(found.get("name") or vertex_id)}
-
-
 def _sorting(request: HttpRequest) -> str:
     asked = request.GET.get("sort", BUSIEST_FIRST)
     return asked if asked in SORTS else BUSIEST_FIRST
-
-
-def _page_number(request: HttpRequest) -> int:
-    text = request.GET.get("page", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0

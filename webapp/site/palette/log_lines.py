@@ -13,6 +13,7 @@ from ingest.flink_logs.files import records_of
 from ingest.flink_logs.reasons import failure_cause_of, reason_of
 from ingest.records import LogRecord
 from spark_jobs.diagnosis.registry import all_rules
+from spark_jobs.diagnosis.samples import rule_kind
 from webapp.checkpoints.reasons import in_words
 from webapp.fleet.models import JobCurrent
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
@@ -77,8 +78,7 @@ def _of_job(event: LogEvent | None) -> Iterator[Hit]:
 def _rules(event: LogEvent | None) -> Iterator[Hit]:
     if event is None:
         return
-    # As ``rule_kind`` of what rules are given: a task's change of state goes with the state entered.
-    kind = f"{event.kind} {event.to_state}" if event.kind == "task_state" else event.kind
+    kind = rule_kind(event.kind, event.to_state)
     for one in all_rules().values():
         # What a checkpoint became, rules read off its row, which has what lines told: of expired ones, ``checkpoint.expired``.
         if kind in one.reads or one.id == event.kind.replace("_", ".", 1):
