@@ -100,7 +100,13 @@ TEMPLATES = [
                 "webapp.site.menu.menu",
                 "webapp.lib.context.page",
             ],
-            "builtins": ["django.templatetags.static", "webapp.lib.filters", "webapp.lib.host_links", "webapp.lib.silence_links"],
+            "builtins": [
+                "django.templatetags.i18n",
+                "django.templatetags.static",
+                "webapp.lib.filters",
+                "webapp.lib.host_links",
+                "webapp.lib.silence_links",
+            ],
         },
     },
 ]
@@ -124,7 +130,8 @@ CACHES = {
 CACHES["default"]["KEY_FUNCTION"] = "webapp.lib.scopes.cache_key"
 
 LANGUAGE_CODE = "en"
-USE_I18N = False
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = sorted((PROJECT_DIR / "webapp").glob("*/locale"))
 USE_TZ = True
 TIME_ZONE = "UTC"
 

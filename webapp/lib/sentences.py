@@ -34,6 +34,7 @@ _SCRIPT_STRING = re.compile(r"""\"([^"\n]*)\"|`([^`]*)`""")
 _SCRIPT_VALUE = re.compile(r"\$\{[^}]*\}")
 _LOGIC = re.compile(r"{%.*?%}", re.S)
 _VALUE = re.compile(r"{{.*?}}", re.S)
+_TRANSLATED = re.compile(r"""{%\s*translate\s+(["'])(.*?)\1.*?%}""", re.S)
 _WORDS = re.compile(r"[A-Za-z]{2,}[ ,:;][^\n]*[A-Za-z]{2,}")
 _NO_TERM = re.compile(rf"\b(?:{'|'.join(NO_TERMS)})\b", re.IGNORECASE)
 
@@ -83,7 +84,7 @@ def of_settings(path: Path, text: str) -> Iterator[Sentence]:
 
 def of_template(path: Path, text: str) -> Iterator[Sentence]:
     """Texts between tags, and those of attributes that are read out or shown."""
-    bare = _MARKUP.sub(_blank, text)
+    bare = _MARKUP.sub(_blank, _TRANSLATED.sub(_spoken, text))
     found: list[tuple[int, str]] = []
     logic = _LOGIC.sub(lambda match: "\x00" * len(match.group()), _VALUE.sub(lambda match: "…" + "\x01" * (len(match.group()) - 1), bare))
     found += [(match.start(1), match.group(1)) for match in _SPOKEN.finditer(logic)]
@@ -93,6 +94,11 @@ def of_template(path: Path, text: str) -> Iterator[Sentence]:
         words = " ".join(part.replace("\x00", " ").replace("\x01", "").split())
         if _WORDS.search(words):
             yield Sentence(str(path), text.count("\n", 0, start) + 1, words)
+
+
+def _spoken(match: re.Match[str]) -> str:
+    """A text that is marked for translation, with as many lines as its tag has."""
+    return match[2] + "\n" * (match[0].count("\n") - match[2].count("\n"))
 
 
 def _blank(match: re.Match[str]) -> str:
