@@ -1,0 +1,62 @@
+"""Which messages belong to which area: those of a package of ``webapp`` and of the templates of its folders are one catalogue."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from webapp.config.environment import PROJECT_DIR
+from webapp.site.translations.extraction import Message, of_code, of_template
+
+LANGUAGE = "zh_Hans"
+FLOOR = "lib"
+OF_FOLDER = {"": FLOOR, "api": FLOOR, "rules": "findings", "documentation": "site", "palette": "site"}
+"""Folders of templates that belong to no package of their name; templates beside the folders are of the floor."""
+
+MORE: dict[str, Callable[[], Iterable[Message]]] = {}
+"""Areas that have messages beyond what is marked in templates and code."""
+
+
+@dataclass(frozen=True)
+class Area:
+    """``name``: of the package. Paths are absolute."""
+
+    name: str
+
+    @property
+    def po(self) -> Path:
+        return PROJECT_DIR / "webapp" / self.name / "locale" / LANGUAGE / "LC_MESSAGES" / "django.po"
+
+    @property
+    def mo(self) -> Path:
+        return self.po.with_suffix(".mo")
+
+    def messages(self) -> list[Message]:
+        """Each once, in the order of files and lines."""
+        found: dict[object, Message] = {}
+        for message in self._all():
+            known = found.setdefault(message.key, message)
+            if message.paths[0] not in known.paths:
+                known.paths.append(message.paths[0])
+        return list(found.values())
+
+    def _all(self) -> Iterator[Message]:
+        for path in self._templates():
+            yield from of_template(str(path.relative_to(PROJECT_DIR)), path.read_text())
+        for path in sorted((PROJECT_DIR / "webapp" / self.name).rglob("*.py")):
+            if "migrations" not in path.parts:
+                yield from of_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
+        yield from MORE.get(self.name, list)()
+
+    def _templates(self) -> Iterator[Path]:
+        base = PROJECT_DIR / "templates"
+        for path in sorted(base.rglob("*.html")):
+            folders = path.relative_to(base).parts[:-1]
+            folder = folders[0] if folders else ""
+            if OF_FOLDER.get(folder, folder) == self.name:
+                yield path
+
+
+def areas() -> list[Area]:
+    """By name."""
+    packages = (path.parent.name for path in (PROJECT_DIR / "webapp").glob("*/__init__.py"))
+    return [Area(name) for name in sorted(packages)]

@@ -1,0 +1,43 @@
+"""What is wrong with the catalogues, as lines: an empty list is what a test asks for."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from webapp.site.translations import catalogues
+from webapp.site.translations.areas import Area
+from webapp.site.translations.checks import wrong
+
+
+def complaints(areas: Iterable[Area]) -> Iterator[str]:
+    """Area by area, then what areas translate differently."""
+    translated: dict[catalogues.Key, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for area in areas:
+        yield from _of(area)
+        for key, text in catalogues.texts(catalogues.read(area.po)).items():
+            translated[key][text].append(area.name)
+    for (_, english), by_text in translated.items():
+        if len(by_text) > 1:
+            said = "; ".join(f"{text!r} in {', '.join(names)}" for text, names in by_text.items())
+            yield f"{_short(english)} is translated in more than one way: {said}"
+
+
+def _of(area: Area) -> Iterator[str]:
+    known = catalogues.read(area.po)
+    held, marked = catalogues.entries(known), {message.key: message for message in area.messages()}
+    for key, message in marked.items():
+        if key not in held:
+            yield f"{area.name}: {_short(message.text)} of {message.paths[0]} is in no catalogue; run manage.py translations {area.name}"
+            continue
+        problem = wrong(message.text, message.plural, catalogues.text_of(held[key]))
+        if held[key].fuzzy:
+            problem = "is marked as fuzzy"
+        if problem:
+            yield f"{area.name}: {_short(message.text)} of {message.paths[0]} {problem}"
+    for key in held.keys() - marked.keys():
+        yield f"{area.name}: {_short(key[1])} is marked nowhere any more; run manage.py translations {area.name}"
+    if catalogues.compiled(area.mo) != catalogues.texts(known):
+        yield f"{area.name}: the compiled catalogue is not that of its .po; run manage.py translations {area.name}"
+
+
+def _short(english: str) -> str:
+    return repr(english if len(english) <= 80 else english[:79] + "…")

@@ -1,0 +1,98 @@
+"""What is marked for translation, read as Django reads it: by its own template parser, and by Python's."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from django.template import Context, Engine
+from django.template.base import Lexer, TokenType
+from django.templatetags.i18n import BlockTranslateNode, TranslateNode
+
+_IN_TAGS = re.compile(r"""(?<![\w.])_\((?:"([^"]*)"|'([^']*)')\)""")
+_PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop"}
+_COUNTED = {"ngettext", "ngettext_lazy"}
+_IN_CONTEXT = {"pgettext", "pgettext_lazy"}
+_COUNTED_IN_CONTEXT = {"npgettext", "npgettext_lazy"}
+_CALLS = _PLAIN | _COUNTED | _IN_CONTEXT | _COUNTED_IN_CONTEXT
+
+
+class NoPlainText(Exception):
+    """Something is marked that is put together while it runs: no catalogue can hold it."""
+
+
+@dataclass
+class Message:
+    """``text`` in English; ``plural`` and ``context`` are empty where there is none. ``paths``: relative to the project."""
+
+    text: str
+    plural: str = ""
+    context: str = ""
+    paths: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.context, self.text
+
+
+def of_template(path: str, source: str) -> Iterator[Message]:
+    template = Engine.get_default().from_string(source)
+    for node in template.nodelist.get_nodes_by_type((TranslateNode, BlockTranslateNode)):  # type: ignore[arg-type]  # isinstance's
+        message = _of_block(node) if isinstance(node, BlockTranslateNode) else _of_tag(cast(TranslateNode, node))
+        if message is not None:
+            yield Message(*message, [path])
+    for token in Lexer(source).tokenize():
+        if token.token_type in (TokenType.VAR, TokenType.BLOCK):
+            for match in _IN_TAGS.finditer(token.contents):
+                yield Message(_doubled(match[1] or match[2] or ""), paths=[path])
+
+
+def _of_tag(node: TranslateNode) -> tuple[str, str, str] | None:
+    """``None`` for a variable: what it may hold is marked where it is declared."""
+    text = getattr(node.filter_expression.var, "literal", None)
+    return (_doubled(text), "", _context(node)) if isinstance(text, str) else None
+
+
+def _of_block(node: BlockTranslateNode) -> tuple[str, str, str]:
+    text, _ = node.render_token_list(node.singular)
+    plural = node.render_token_list(node.plural)[0] if node.plural else ""
+    return text, plural, _context(node)
+
+
+def _context(node: TranslateNode | BlockTranslateNode) -> str:
+    return str(node.message_context.resolve(Context())) if node.message_context else ""
+
+
+def _doubled(text: str) -> str:
+    """Django looks plain texts up with ``%`` doubled, since placeholders begin with one."""
+    return text.replace("%", "%%")
+
+
+def of_code(path: str, source: str) -> Iterator[Message]:
+    """Raises :class:`NoPlainText` where a text has values in it already."""
+    if not any(name in source for name in ("gettext", "_(")):
+        return
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
+        name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if name not in _CALLS:
+            continue
+        if any(isinstance(one, ast.JoinedStr) for one in call.args):
+            raise NoPlainText(f"{path}:{call.lineno}: {name}() of an f-string; use a plain text with %(name)s")
+        texts = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        if message := _of_call(name, texts):
+            yield Message(*message, [path])
+
+
+def _of_call(name: str, texts: list[str]) -> tuple[str, str, str] | None:
+    """``None`` where a variable is given: what it may hold is marked where it is declared."""
+    if name in _PLAIN and len(texts) == 1:
+        return texts[0], "", ""
+    if name in _COUNTED and len(texts) == 2:
+        return texts[0], texts[1], ""
+    if name in _IN_CONTEXT and len(texts) == 2:
+        return texts[1], "", texts[0]
+    if name in _COUNTED_IN_CONTEXT and len(texts) == 3:
+        return texts[1], texts[2], texts[0]
+    return None
