@@ -25,7 +25,7 @@
     chart.dataset.state = "loading";
     try {
       const response = await fetch(chart.dataset.chart, { headers: { Accept: "application/json" }, credentials: "same-origin" });
-      if (!response.ok) throw new Error(`The server answered ${response.status}.`);
+      if (!response.ok) throw new Error(translated("The server answered {status}.", { status: response.status }));
       const answer = await response.json();
       const note = document.getElementById(chart.dataset.note || "");
       if (note) note.textContent = answer.note;
@@ -39,7 +39,7 @@
       chart.on("plotly_doubleclick", () => { if (zoomed) history.back(); });
       chart.dataset.state = "drawn";
     } catch (error) {
-      say(chart, "This chart could not be drawn", `${error.message} Reload the page to try again.`);
+      say(chart, translated("This chart could not be drawn"), translated("{problem} Reload the page to try again.", { problem: error.message }));
       chart.dataset.state = "failed";
     }
   }

@@ -21,11 +21,11 @@
         : field.type !== "hidden" && field.value !== field.defaultValue;
 
   function waitsFor() {
-    if (isPaused()) return "paused";
-    if (document.querySelector("dialog[open], main details.menu[open]")) return "a menu is open";
-    if ([...main.querySelectorAll("input, textarea, select")].some(isEntered)) return "this page has entries that are not sent";
+    if (isPaused()) return translated("paused");
+    if (document.querySelector("dialog[open], main details.menu[open]")) return translated("a menu is open");
+    if ([...main.querySelectorAll("input, textarea, select")].some(isEntered)) return translated("this page has entries that are not sent");
     const selection = getSelection();
-    if (selection && !selection.isCollapsed && main.contains(selection.anchorNode)) return "text is selected";
+    if (selection && !selection.isCollapsed && main.contains(selection.anchorNode)) return translated("text is selected");
     return "";
   }
 
@@ -37,9 +37,9 @@
     banner.className = "banner unknown";
     banner.setAttribute("role", "status");
     const heading = document.createElement("b");
-    heading.textContent = "■ Not refreshed";
+    heading.textContent = translated("■ Not refreshed");
     const text = document.createElement("p");
-    text.textContent = `since ${shownAt.toISOString().slice(11, 19)} UTC: ${why}.`;
+    text.textContent = translated("since {clock} UTC: {why}.", { clock: shownAt.toISOString().slice(11, 19), why });
     banner.replaceChildren(heading, text);
     if (!old) main.before(banner);
   }
@@ -92,8 +92,8 @@
     isBusy = true;
     try {
       const answer = await fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html" } });
-      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-      if (new URL(answer.url).pathname !== location.pathname) throw new Error("you are signed out; sign in again");
+      if (!answer.ok) throw new Error(translated("the server answered {status}", { status: answer.status }));
+      if (new URL(answer.url).pathname !== location.pathname) throw new Error(translated("you are signed out; sign in again"));
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const meanwhile = waitsFor();
       if (meanwhile) return say(meanwhile);
@@ -108,7 +108,7 @@
       say("");
       document.dispatchEvent(new CustomEvent("weir:refreshed"));
     } catch (error) {
-      say(error instanceof TypeError ? "the server cannot be reached" : error.message);
+      say(error instanceof TypeError ? translated("the server cannot be reached") : error.message);
     } finally {
       isBusy = false;
     }
@@ -118,8 +118,8 @@
     toggle.hidden = false;
     toggle.setAttribute("aria-pressed", String(isPaused()));
     toggle.textContent = isPaused() ? "▶" : "❚❚";
-    toggle.title = isPaused() ? "Refresh this page every 30 s again" : "Refreshed every 30 s; pause";
-    say(isPaused() ? "paused" : "");
+    toggle.title = isPaused() ? translated("Refresh this page every 30 s again") : translated("Refreshed every 30 s; pause");
+    say(isPaused() ? translated("paused") : "");
   }
 
   toggle.addEventListener("click", () => {

@@ -18,6 +18,9 @@ class User(AbstractUser):
     oidc_subject = models.CharField(
         max_length=255, null=True, unique=True, editable=False, help_text="issuer and subject; null: a local account"
     )
+    language = models.CharField(
+        max_length=16, blank=True, editable=False, help_text="a code of settings.LANGUAGES; empty: as the browser asks"
+    )
     session_epoch = models.PositiveIntegerField(default=0, editable=False, help_text="raised to end all sessions")
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:

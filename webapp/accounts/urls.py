@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from webapp.accounts import views
+from webapp.accounts import languages, views
 from webapp.accounts.audit import views as audit
 from webapp.accounts.oidc import views as oidc
 from webapp.accounts.users import views as users
@@ -12,6 +12,7 @@ urlpatterns = [
     path("sign-in/", views.SignIn.as_view(), name="sign-in"),
     path("sign-in/oidc/", oidc.start, name="oidc-start"),
     path("sign-in/oidc/back/", oidc.back, name="oidc-back"),
+    path("language/", languages.choose, name="choose-language"),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),
     path("access/audit/", audit.audit, name="access-audit"),
     path("access/audit.<export_form:form>", audit.export, name="access-audit-export"),

@@ -68,6 +68,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "webapp.accounts.languages.Language",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -158,6 +159,8 @@ AUTH_PASSWORD_VALIDATORS = [
 SESSION_COOKIE_AGE = WEIR.session_age_s
 SESSION_COOKIE_SECURE = WEIR.https
 SESSION_COOKIE_NAME = "weir_session"
+LANGUAGE_COOKIE_NAME = "weir_language"
+LANGUAGE_COOKIE_AGE = 365 * 86_400
 CSRF_COOKIE_SECURE = WEIR.https
 CSRF_COOKIE_NAME = "weir_csrf"
 SECURE_SSL_REDIRECT = WEIR.https

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from webapp.lib import timeranges
+from webapp.lib.page_words import page_words
 
 THEMES = ("light", "dark")
 
@@ -17,6 +18,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
     chosen = timeranges.asked(request, now)
     return {
         "now": now,
+        "page_words": page_words(),
         "theme": theme if theme in THEMES else "",
         "time_range": chosen,
         "range_presets": timeranges.PRESETS,

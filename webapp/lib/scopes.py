@@ -15,7 +15,9 @@ from functools import cached_property
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
+from django.utils.translation import get_language
 
 from webapp.lib.matchers import Matcher, match_all
 
@@ -144,8 +146,10 @@ def require_cluster(name: str | None) -> None:
 
 
 def cache_key(key: str, key_prefix: str, version: int) -> str:
-    """Django's, with the scope: what was worked out within one is never shown in another."""
-    scope = current()
+    """Django's, with scope and language: what was worked out within one is never shown in another."""
+    scope, language = current(), get_language() or settings.LANGUAGE_CODE
+    if language != settings.LANGUAGE_CODE:
+        key = f"{language}:{key}"
     digest = "" if scope.is_everything else ":" + hashlib.sha256("\n".join(sorted(scope.clusters)).encode()).hexdigest()[:32]
     return f"{key_prefix}:{version}:{key}{digest}"
 

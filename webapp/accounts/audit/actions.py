@@ -38,6 +38,7 @@ ACTIONS: dict[str, Action] = {
     "account-token-create": Action("token.issue"),
     "account-token-revoke": Action("token.revoke", _TOKEN),
     "account-sign-out": Action("sessions.end"),
+    "choose-language": Action("language.choose"),
     "access-user-add": Action("person.add"),
     "access-user-change": Action("person.change", _PERSON),
     "access-user-switch": Action("person.switch", _PERSON),

@@ -1,0 +1,95 @@
+"""In which language a page is: the one that was chosen, else the first that the browser asks for and Weir has, else English.
+
+The choice is kept in a cookie, and with the account of whoever made it, which brings it to the next browser they sign in with.
+What machines read stays English whatever is asked: the API, downloads of tables, probes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_POST
+
+from webapp.accounts.models import User
+from webapp.accounts.oidc.views import own
+from webapp.lib.api.json_errors import PREFIX
+
+ENGLISH = "en"
+_API_PAGE = "api-docs"
+_DOWNLOAD = "form"
+"""The parameter of addresses of downloads (:class:`webapp.lib.path_names.ExportForm`)."""
+
+
+class Language:
+    """Middleware. No row is read for it: a database that is away takes no page its language."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        with translation.override(translation.get_language_from_request(request)):
+            response = self.get_response(request)
+            answered_in = translation.get_language() or ENGLISH
+        if response.streaming:
+            response.streaming_content = _in(answered_in, response.streaming_content)  # type: ignore[attr-defined]
+        if _is_for_machines(request):
+            return response
+        response.headers.setdefault("Content-Language", answered_in)
+        patch_vary_headers(response, ("Cookie", "Accept-Language"))
+        if getattr(request, "has_signed_in", False) and (chosen := known(getattr(request.user, "language", ""))):
+            remember(response, chosen)
+        return response
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        """Until the end of this request, see ``__call__``."""
+        if _is_for_machines(request):
+            translation.activate(ENGLISH)
+
+
+@login_not_required
+@require_POST
+def choose(request: HttpRequest) -> HttpResponse:
+    """Of whoever is signed in the account keeps it, too."""
+    language = known(request.POST.get("language", ""))
+    if not language:
+        raise BadRequest(f"Weir has no such language. It has: {', '.join(dict(settings.LANGUAGES))}.")
+    if request.user.is_authenticated:
+        User.objects.filter(pk=request.user.pk).update(language=language)
+    response = redirect(own(request, request.POST.get("next", "")) or settings.LOGIN_REDIRECT_URL)
+    remember(response, language)
+    return response
+
+
+def known(language: str) -> str:
+    """The code where Weir has it, else ""."""
+    return language if language in dict(settings.LANGUAGES) else ""
+
+
+def remember(response: HttpResponseBase, language: str) -> None:
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME, language, max_age=settings.LANGUAGE_COOKIE_AGE,
+        secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax",
+    )  # fmt: skip
+
+
+def _is_for_machines(request: HttpRequest) -> bool:
+    match = request.resolver_match
+    return match is not None and (_DOWNLOAD in match.kwargs or (request.path_info.startswith(PREFIX) and match.url_name != _API_PAGE))
+
+
+def _in(language: str, chunks: Iterable[Any]) -> Iterator[Any]:
+    """What is streamed is made after the answer began, in its language all the same."""
+    waiting = iter(chunks)
+    while True:
+        with translation.override(language):
+            try:
+                chunk = next(waiting)
+            except StopIteration:
+                return
+        yield chunk

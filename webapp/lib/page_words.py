@@ -1,0 +1,25 @@
+"""What the scripts of pages say, in the language of the page: English stands in the scripts themselves."""
+
+from django.utils.translation import get_language, gettext, gettext_noop
+
+WORDS = (
+    gettext_noop("paused"),
+    gettext_noop("a menu is open"),
+    gettext_noop("this page has entries that are not sent"),
+    gettext_noop("text is selected"),
+    gettext_noop("■ Not refreshed"),
+    gettext_noop("since {clock} UTC: {why}."),
+    gettext_noop("the server answered {status}"),
+    gettext_noop("you are signed out; sign in again"),
+    gettext_noop("the server cannot be reached"),
+    gettext_noop("Refresh this page every 30 s again"),
+    gettext_noop("Refreshed every 30 s; pause"),
+    gettext_noop("The server answered {status}."),
+    gettext_noop("This chart could not be drawn"),
+    gettext_noop("{problem} Reload the page to try again."),
+)
+
+
+def page_words() -> dict[str, str]:
+    """English → what is said instead; empty in English."""
+    return {} if get_language() in ("en", None) else {word: gettext(word) for word in WORDS}
