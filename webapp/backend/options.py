@@ -3,38 +3,44 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from webapp.lib.translations import gettext_lazy as _
+
 PREFIX = "state.backend.rocksdb."
 METRICS = f"{PREFIX}metrics."
 METRIC_MEANINGS = {
-    "is-write-stopped": "writes are stopped",
-    "actual-delayed-write-rate": "writes are slowed down",
-    "mem-table-flush-pending": "a write buffer waits for its flush",
-    "compaction-pending": "a compaction waits",
-    "estimate-pending-compaction-bytes": "what compactions have left to rewrite",
-    "num-files-at-level": "files in level 0",
-    "background-errors": "failed flushes and compactions",
-    "block-cache-usage": "block cache in use",
-    "block-cache-capacity": "size of the block cache",
-    "cur-size-all-mem-tables": "write buffers in memory",
-    "total-sst-files-size": "files on the local disk",
+    "is-write-stopped": _("writes are stopped"),
+    "actual-delayed-write-rate": _("writes are slowed down"),
+    "mem-table-flush-pending": _("a write buffer waits for its flush"),
+    "compaction-pending": _("a compaction waits"),
+    "estimate-pending-compaction-bytes": _("what compactions have left to rewrite"),
+    "num-files-at-level": _("files in level 0"),
+    "background-errors": _("failed flushes and compactions"),
+    "block-cache-usage": _("block cache in use"),
+    "block-cache-capacity": _("size of the block cache"),
+    "cur-size-all-mem-tables": _("write buffers in memory"),
+    "total-sst-files-size": _("files on the local disk"),
 }
 """Those that the page shows; each costs the property to be read every few seconds."""
 _SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
-    (("execution.checkpointing.incremental", "state.backend.incremental"), "false", "checkpoints upload new files only"),
-    (("taskmanager.memory.managed.size", "taskmanager.memory.managed.fraction"), "0.4", "memory that write buffers and block caches share"),
-    ((f"{PREFIX}memory.managed",), "true", "RocksDB stays within managed memory"),
-    ((f"{PREFIX}memory.fixed-per-slot",), "not set", "instead of managed memory"),
-    ((f"{PREFIX}memory.write-buffer-ratio",), "0.5", "share of it for write buffers"),
-    ((f"{PREFIX}localdir",), "the working directory of the TaskManager", "local disks; several spread the load"),
-    ((f"{PREFIX}thread.num",), "2", "threads for flushes and compactions of a RocksDB"),
-    ((f"{PREFIX}writebuffer.size",), "64 mb", "a flush makes a file of about this"),
-    ((f"{PREFIX}writebuffer.count",), "2", "write buffers of a state, flushed ones among them"),
-    ((f"{PREFIX}compaction.style",), "LEVEL", "NONE compacts nothing; FIFO drops old files"),
-    ((f"{PREFIX}predefined-options",), "DEFAULT", "settings by kind of disk"),
-    ((f"{PREFIX}use-bloom-filter",), "false", "reads of keys that are not there touch fewer files"),
-    ((f"{PREFIX}timer-service.factory",), "ROCKSDB", "where timers are kept; HEAP is faster while they fit"),
-    ((f"{PREFIX}compaction.filter.periodic-compaction-time",), "30 d", "old files are compacted so often, so that what expired goes"),
-    (("execution.state-recovery.from-local", "state.backend.local-recovery"), "false", "a copy of state on the local disk for restarts"),
+    (("execution.checkpointing.incremental", "state.backend.incremental"), "false", _("checkpoints upload new files only")),
+    (
+        ("taskmanager.memory.managed.size", "taskmanager.memory.managed.fraction"),
+        "0.4",
+        _("memory that write buffers and block caches share"),
+    ),
+    ((f"{PREFIX}memory.managed",), "true", _("RocksDB stays within managed memory")),
+    ((f"{PREFIX}memory.fixed-per-slot",), _("not set"), _("instead of managed memory")),
+    ((f"{PREFIX}memory.write-buffer-ratio",), "0.5", _("share of it for write buffers")),
+    ((f"{PREFIX}localdir",), _("the working directory of the TaskManager"), _("local disks; several spread the load")),
+    ((f"{PREFIX}thread.num",), "2", _("threads for flushes and compactions of a RocksDB")),
+    ((f"{PREFIX}writebuffer.size",), "64 mb", _("a flush makes a file of about this")),
+    ((f"{PREFIX}writebuffer.count",), "2", _("write buffers of a state, flushed ones among them")),
+    ((f"{PREFIX}compaction.style",), "LEVEL", _("NONE compacts nothing; FIFO drops old files")),
+    ((f"{PREFIX}predefined-options",), "DEFAULT", _("settings by kind of disk")),
+    ((f"{PREFIX}use-bloom-filter",), "false", _("reads of keys that are not there touch fewer files")),
+    ((f"{PREFIX}timer-service.factory",), "ROCKSDB", _("where timers are kept; HEAP is faster while they fit")),
+    ((f"{PREFIX}compaction.filter.periodic-compaction-time",), "30 d", _("old files are compacted so often, so that what expired goes")),
+    (("execution.state-recovery.from-local", "state.backend.local-recovery"), "false", _("a copy of state on the local disk for restarts")),
 )
 
 

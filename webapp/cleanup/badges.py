@@ -4,23 +4,24 @@ from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import SKIPPED, FileOutcome
 from webapp.lib.badges import UNKNOWN, Badge
+from webapp.lib.translations import gettext_lazy as _
 
 STATES: dict[str, Badge] = {
-    PlanState.BUILDING: Badge("being made", "○", "done"),
-    PlanState.REFUSED: Badge("not made", "▲", "crit"),
-    PlanState.PLANNED: Badge("waits for approval", "◆", "warn"),
-    PlanState.APPROVED: Badge("approved", "●", "ok"),
-    PlanState.APPLYING: Badge("being applied", "○", "done"),
-    PlanState.HALTED: Badge("stopped in doubt", "▲", "crit"),
-    PlanState.QUARANTINED: Badge("in quarantine", "◆", "warn"),
-    PlanState.UNMOVED: Badge("no file moved", "■", "unknown"),
-    PlanState.UNDOING: Badge("being undone", "○", "done"),
-    PlanState.UNDONE: Badge("undone", "■", "unknown"),
-    PlanState.PURGING: Badge("being purged", "○", "done"),
-    PlanState.PURGED: Badge("purged", "■", "ok"),
-    PlanState.WITHDRAWN: Badge("withdrawn", "■", "unknown"),
+    PlanState.BUILDING: Badge(_("being made"), "○", "done"),
+    PlanState.REFUSED: Badge(_("not made"), "▲", "crit"),
+    PlanState.PLANNED: Badge(_("waits for approval"), "◆", "warn"),
+    PlanState.APPROVED: Badge(_("approved"), "●", "ok"),
+    PlanState.APPLYING: Badge(_("being applied"), "○", "done"),
+    PlanState.HALTED: Badge(_("stopped in doubt"), "▲", "crit"),
+    PlanState.QUARANTINED: Badge(_("in quarantine"), "◆", "warn"),
+    PlanState.UNMOVED: Badge(_("no file moved"), "■", "unknown"),
+    PlanState.UNDOING: Badge(_("being undone"), "○", "done"),
+    PlanState.UNDONE: Badge(_("undone"), "■", "unknown"),
+    PlanState.PURGING: Badge(_("being purged"), "○", "done"),
+    PlanState.PURGED: Badge(_("purged"), "■", "ok"),
+    PlanState.WITHDRAWN: Badge(_("withdrawn"), "■", "unknown"),
 }
-EXPIRED = Badge("expired", "■", "unknown")
+EXPIRED = Badge(_("expired"), "■", "unknown")
 _DONE = frozenset({FileOutcome.QUARANTINED, FileOutcome.RESTORED, FileOutcome.PURGED})
 
 

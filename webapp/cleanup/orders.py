@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from webapp.accounts.roles import Role, role_of
 from webapp.cleanup.choices import PlanState
@@ -35,10 +36,10 @@ def may_approve(user: Any) -> bool:
 def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page") -> None:
     """On the word of a signed-in person. Raises :class:`PlanActionRefused`."""
     if not may_approve(user):
-        raise PlanActionRefused("Approving a clean-up needs an administrator, or the permission to approve clean-up plans.")
+        raise PlanActionRefused(gettext("Approving a clean-up needs an administrator, or the permission to approve clean-up plans."))
     _refuse_expired(plan, at)
     if not plan.files:
-        raise PlanActionRefused("The plan holds no file: there is nothing to approve.")
+        raise PlanActionRefused(gettext("The plan holds no file: there is nothing to approve."))
     said = {"approved_at": at, "approved_by": user, "approved_name": user.get_username()[:200], "approved_through": through[:200]}
     _move(plan, (PlanState.PLANNED,), PlanState.APPROVED, "approved", **said)
 
@@ -52,7 +53,10 @@ def withdraw(plan: CleanupPlan, name: str) -> None:
 def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
     """Of an approved plan, or again of one that was stopped in doubt. Raises :class:`PlanActionRefused`."""
     if plan.approved_at is None:
-        raise PlanActionRefused(f"Plan {plan.short_name} is not approved. Somebody who may has to approve it on its page first.")
+        raise PlanActionRefused(
+            gettext("Plan %(short_name)s is not approved. Somebody who may has to approve it on its page first.")
+            % {"short_name": plan.short_name}
+        )
     _refuse_expired(plan, at)
     _start(plan, (PlanState.APPROVED, PlanState.HALTED), PlanState.APPLYING, "applied", name, at)
 
@@ -67,7 +71,8 @@ def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
     over_at = plan.purge_at or (plan.finished_at or at) + timedelta(seconds=plan.grace_s)
     if plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and at < over_at:
         raise PlanActionRefused(
-            f"Plan {plan.short_name} can be undone until {over_at:%Y-%m-%d %H:%M} UTC; it is purged from then on, not before."
+            gettext("Plan %(short_name)s can be undone until %(over_at)s UTC; it is purged from then on, not before.")
+            % {"short_name": plan.short_name, "over_at": f"{over_at:%Y-%m-%d %H:%M}"}
         )
     _start(plan, (PlanState.QUARANTINED, PlanState.HALTED), PlanState.PURGING, "purged", name, at)
 
@@ -86,12 +91,16 @@ def _start(plan: CleanupPlan, allowed: Collection[str], state: str, word: str, n
 def _move(plan: CleanupPlan, allowed: Collection[str], state: str, word: str, **fields: Any) -> None:
     if not CleanupPlan.objects.filter(pk=plan.pk, state__in=allowed).update(state=state, **fields):
         plan.refresh_from_db()
-        raise PlanActionRefused(f"Plan {plan.short_name} cannot be {word}: it is {plan.get_state_display()}.")
+        raise PlanActionRefused(
+            gettext("Plan %(short_name)s cannot be %(word)s: it is %(get_state_display)s.")
+            % {"short_name": plan.short_name, "word": word, "get_state_display": plan.get_state_display()}
+        )
     plan.refresh_from_db()
 
 
 def _refuse_expired(plan: CleanupPlan, at: datetime) -> None:
     if plan.is_expired(at):
         raise PlanActionRefused(
-            f"Plan {plan.short_name} expired at {plan.expires_at:%Y-%m-%d %H:%M} UTC. Make a new one: much has changed since."
+            gettext("Plan %(short_name)s expired at %(expires_at)s UTC. Make a new one: much has changed since.")
+            % {"short_name": plan.short_name, "expires_at": f"{plan.expires_at:%Y-%m-%d %H:%M}"}
         )

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from webapp.lib.translations import gettext_lazy as _
+
 
 class FileOutcome(StrEnum):
     QUARANTINED = "quarantined"
@@ -18,17 +20,17 @@ class FileOutcome(StrEnum):
 
 
 SENTENCES: dict[str, str] = {
-    FileOutcome.QUARANTINED: "Moved to the quarantine; it can be put back until it is purged.",
-    FileOutcome.CHANGED: "Skipped: its size or time is no longer that of the plan.",
-    FileOutcome.GONE: "Skipped: it was not there any more.",
-    FileOutcome.REFERRED: "Skipped: a checkpoint refers to it by now.",
-    FileOutcome.JUDGED_ANEW: "Skipped: the audit right before no longer finds that it may go.",
-    FileOutcome.LINKED: "Skipped: it is a link or lies behind one, and links are not followed.",
-    FileOutcome.FAILED: "Not done: the storage refused.",
-    FileOutcome.NOT_REACHED: "Not done: the plan was stopped before its turn came.",
-    FileOutcome.RESTORED: "Put back where it was.",
-    FileOutcome.OCCUPIED: "Still in quarantine: another file has taken its place.",
-    FileOutcome.PURGED: "Deleted for good.",
+    FileOutcome.QUARANTINED: _("Moved to the quarantine; it can be put back until it is purged."),
+    FileOutcome.CHANGED: _("Skipped: its size or time is no longer that of the plan."),
+    FileOutcome.GONE: _("Skipped: it was not there any more."),
+    FileOutcome.REFERRED: _("Skipped: a checkpoint refers to it by now."),
+    FileOutcome.JUDGED_ANEW: _("Skipped: the audit right before no longer finds that it may go."),
+    FileOutcome.LINKED: _("Skipped: it is a link or lies behind one, and links are not followed."),
+    FileOutcome.FAILED: _("Not done: the storage refused."),
+    FileOutcome.NOT_REACHED: _("Not done: the plan was stopped before its turn came."),
+    FileOutcome.RESTORED: _("Put back where it was."),
+    FileOutcome.OCCUPIED: _("Still in quarantine: another file has taken its place."),
+    FileOutcome.PURGED: _("Deleted for good."),
 }
 
 SKIPPED = frozenset(
@@ -36,12 +38,12 @@ SKIPPED = frozenset(
 )
 
 WITHHELD: dict[str, str] = {
-    "size_or_time_unknown": "their size or time is not known",
-    "younger_than_the_guard": "they are younger than the age guard",
-    "outside_its_root": "they do not lie where their root is read",
-    "not_a_place_of_checkpoints": "they are not of Flink's own checkpoint layout",
-    "seen_unreferenced_once": "only one audit found them unreferenced",
-    "two_files_of_one_name": "two files come to the same canonical name",
-    "more_than_a_plan_holds": "they are more than one plan holds; the next plan has them",
+    "size_or_time_unknown": _("their size or time is not known"),
+    "younger_than_the_guard": _("they are younger than the age guard"),
+    "outside_its_root": _("they do not lie where their root is read"),
+    "not_a_place_of_checkpoints": _("they are not of Flink's own checkpoint layout"),
+    "seen_unreferenced_once": _("only one audit found them unreferenced"),
+    "two_files_of_one_name": _("two files come to the same canonical name"),
+    "more_than_a_plan_holds": _("they are more than one plan holds; the next plan has them"),
 }
 """Why files that the audit would let go are not in a plan."""

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from ingest.storage.plan_folder import PlanFolder
@@ -91,9 +92,11 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
     """Approved by the signed-in user, who typed the plan's name."""
     found = _plan(pk)
     if request.POST.get("name", "").strip() != found.short_name:
-        messages.error(request, f"Type {found.short_name} to approve the plan.")
+        messages.error(request, gettext("Type %(short_name)s to approve the plan.") % {"short_name": found.short_name})
         return redirect("cleanup-plan", pk)
-    return _ordered(request, found, lambda: orders.approve(found, request.user, timezone.now()), "is approved; nothing is moved yet")
+    return _ordered(
+        request, found, lambda: orders.approve(found, request.user, timezone.now()), gettext("is approved; nothing is moved yet")
+    )
 
 
 @operators_only
@@ -102,10 +105,10 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
     """``apply``, ``undo``, ``purge`` or ``withdraw``."""
     found, name, now = _plan(pk), request.user.get_username(), timezone.now()
     acts: dict[str, tuple[Callable[[], None], str]] = {
-        "apply": (lambda: orders.start_apply(found, name, now), "is being applied: first everything is audited again"),
-        "undo": (lambda: orders.start_undo(found, name, now), "is being undone"),
-        "purge": (lambda: orders.start_purge(found, name, now), "is being purged: first everything is audited again"),
-        "withdraw": (lambda: orders.withdraw(found, name), "is withdrawn; nobody can apply it any more"),
+        "apply": (lambda: orders.start_apply(found, name, now), gettext("is being applied: first everything is audited again")),
+        "undo": (lambda: orders.start_undo(found, name, now), gettext("is being undone")),
+        "purge": (lambda: orders.start_purge(found, name, now), gettext("is being purged: first everything is audited again")),
+        "withdraw": (lambda: orders.withdraw(found, name), gettext("is withdrawn; nobody can apply it any more")),
     }
     return _ordered(request, found, *acts[verb])
 
@@ -127,7 +130,7 @@ def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) ->
 def _ordered(request: HttpRequest, found: CleanupPlan, act: Callable[[], None], word: str) -> HttpResponse:
     with refusal_as_message(request):
         act()
-        messages.success(request, f"Plan {found.short_name} {word}.")
+        messages.success(request, gettext("Plan %(short_name)s %(word)s.") % {"short_name": found.short_name, "word": word})
     return redirect("cleanup-plan", found.pk)
 
 

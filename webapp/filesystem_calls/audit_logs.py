@@ -10,6 +10,7 @@ from typing import Any
 from webapp.filesystem_calls.fleet_jobs import FleetJob
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib import scopes
+from webapp.lib.translations import gettext_lazy as _
 from webapp.work.lake import read_newest
 
 log = logging.getLogger(__name__)
@@ -18,7 +19,7 @@ TABLE = "namenode_calls"
 COLUMNS = ("cluster", "log", "offset", "ts", "cmd", "user", "address", "job_id", "calls", "refused")
 MOST_ROWS = 200_000
 MOST_CALLERS, MOST_JOBS = 20, 50
-UNREADABLE = "The lake could not be read; the server's log has the reason."
+UNREADABLE = _("The lake could not be read; the server's log has the reason.")
 Row = Mapping[str, Any]
 
 

@@ -5,6 +5,7 @@ import json
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.charts.filesystem_calls import calls_by_second
@@ -54,12 +55,17 @@ def tables(request: HttpRequest) -> HttpResponse:
 def chart(request: HttpRequest) -> HttpResponse:
     found = _found(request)
     series = [(one.file_system or "unknown", one.seconds) for one in found.file_systems if any(one.seconds)]
-    series += [(f"audit log, {one.cluster}", one.seconds) for one in found.observed.logs]
+    series += [(gettext("audit log, %(cluster)s") % {"cluster": one.cluster}, one.seconds) for one in found.observed.logs]
     if not series:
-        empty = {"title": "No calls are known", "text": "No job whose files an audit counted took a checkpoint in these minutes."}
+        empty = {
+            "title": gettext("No calls are known"),
+            "text": gettext("No job whose files an audit counted took a checkpoint in these minutes."),
+        }
         return JsonResponse({"figure": None, "empty": empty})
     figure = calls_by_second(series, found.start)
-    return JsonResponse({"figure": json.loads(figure.to_json()), "note": "Calls of each second, a checkpoint's evenly over its duration."})
+    return JsonResponse(
+        {"figure": json.loads(figure.to_json()), "note": gettext("Calls of each second, a checkpoint's evenly over its duration.")}
+    )
 
 
 def _found(request: HttpRequest) -> FleetCalls:

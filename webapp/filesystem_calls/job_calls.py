@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
+from django.utils.translation import gettext
+
 from ingest.flink_rest.versions import release
 from spark_jobs.filesystem_calls.calls import Calls, calls_to_delete, calls_to_write, ways_to_write
 from spark_jobs.filesystem_calls.checkpoint_files import NOT_IN_FILE, CheckpointFiles
@@ -76,15 +78,18 @@ def job_calls(read: ReadMetadata, files: CheckpointFiles, pace: Pace, version: s
     unknown = []
     if plainly != safely:
         unknown.append(
-            "Whether this version of Flink flushes files and renames the _metadata is not known: 1.12 does not, 1.20 and 2.3 do."
+            gettext("Whether this version of Flink flushes files and renames the _metadata is not known: 1.12 does not, 1.20 and 2.3 do.")
         )
     if len(least) < len(most):
         unknown.append(
-            f"Which of {len(most) - len(least):,} shared files this checkpoint uploaded is not known (Flink reports it since 1.15): "
-            "counted as if it had uploaded all of them."
+            gettext(
+                "Which of %(least)s shared files this checkpoint uploaded is not known (Flink reports it since 1.15): "
+                "counted as if it had uploaded all of them."
+            )
+            % {"least": f"{len(most) - len(least):,}"}
         )
     if pace.every_ms is None:
-        unknown.append("How often the job takes checkpoints is not known: fewer than two were seen.")
+        unknown.append(gettext("How often the job takes checkpoints is not known: fewer than two were seen."))
     return JobCalls(
         read.path,
         read.checkpoint_id,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.core.cache import cache
+from django.utils.translation import gettext
 
 from spark_jobs.filesystem_calls.calls import Calls
 from spark_jobs.filesystem_calls.inlining import Inlined
@@ -56,11 +57,16 @@ def _look_up(job: JobCurrent, now: datetime) -> Looked:
         read = newest_metadata(job.cluster, job.job_id, now)
     except Exception:  # The lake may be any storage, with any error.
         log.exception("References of %s on %s could not be read from the lake", job.job_id, job.cluster)
-        return Looked(why="The lake could not be read; the server's log has the reason.")
+        return Looked(why=gettext("The lake could not be read; the server's log has the reason."))
     if read is None:
-        return Looked(why="No _metadata of this job was read in the last 30 days: register the root of its checkpoints and audit it.")
+        return Looked(
+            why=gettext("No _metadata of this job was read in the last 30 days: register the root of its checkpoints and audit it.")
+        )
     if read.files is None:
-        return Looked(why=f"Its _metadata has {read.handles:,} handles; a page reads {MOST_HANDLES:,} at most.")
+        return Looked(
+            why=gettext("Its _metadata has %(handles)s handles; a page reads %(most_handles)s at most.")
+            % {"handles": f"{read.handles:,}", "most_handles": f"{MOST_HANDLES:,}"}
+        )
     calls = job_calls(read, read.files, pace_of(job.cluster, job.job_id), job.flink_version)
     settings = file_settings(job.flink_version, job.configuration)
     min_pause_ms = (job.checkpoint_config or {}).get("min_pause_ms")

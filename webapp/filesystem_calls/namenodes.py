@@ -9,6 +9,7 @@ from typing import Any
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from webapp.fleet.models import Cluster
 from webapp.lib.instants import epoch_ms
+from webapp.lib.translations import gettext_lazy as _
 from webapp.work.lake import read_newest
 
 log = logging.getLogger(__name__)
@@ -16,7 +17,7 @@ log = logging.getLogger(__name__)
 TABLE = "namenode_samples"
 MOST_SAMPLES = 20_000
 MOST_KINDS = 30
-UNREADABLE = "The lake could not be read; the server's log has the reason."
+UNREADABLE = _("The lake could not be read; the server's log has the reason.")
 SLOW_QUEUE_MS = 100
 """A NameNode that keeps up takes a call within a millisecond or two; tenths of a second are felt by each writer."""
 Row = Mapping[str, Any]

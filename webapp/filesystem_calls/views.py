@@ -4,6 +4,7 @@ import json
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.charts.filesystem_calls import calls_by_kind, files_and_heap
@@ -53,9 +54,9 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     found = look_up_calls(view.job, view.now)
     if found.calls is None:
-        return JsonResponse({"figure": None, "empty": {"title": "Its files are not known", "text": found.why}})
+        return JsonResponse({"figure": None, "empty": {"title": gettext("Its files are not known"), "text": found.why}})
     figure = calls_by_kind([("now", by_label(found.calls.most))])
-    return JsonResponse({"figure": json.loads(figure.to_json()), "note": "Calls of one checkpoint to the NameNode, by kind."})
+    return JsonResponse({"figure": json.loads(figure.to_json()), "note": gettext("Calls of one checkpoint to the NameNode, by kind.")})
 
 
 @require_GET
@@ -63,8 +64,8 @@ def threshold_chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResp
     view = look_up(request, cluster, job_id)
     found = look_up_calls(view.job, view.now)
     if found.what_ifs is None or not found.what_ifs.curve:
-        text = found.why or "Its files are merged, or it writes none beside its _metadata."
-        return JsonResponse({"figure": None, "empty": {"title": "No threshold changes its files", "text": text}})
+        text = found.why or gettext("Its files are merged, or it writes none beside its _metadata.")
+        return JsonResponse({"figure": None, "empty": {"title": gettext("No threshold changes its files"), "text": text}})
     points = [(one.threshold_bytes, one.files, one.heap_bytes) for one in found.what_ifs.curve]
     best = found.what_ifs.knee
     figure = files_and_heap(points, found.what_ifs.at_now.threshold_bytes, best.threshold_bytes if best else None)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from django.utils.translation import gettext
 
 from spark_jobs.filesystem_calls.calls import calls_to_delete, calls_to_write
 from spark_jobs.filesystem_calls.checkpoint_files import KEPT, NOT_IN_FILE, CheckpointFiles
@@ -66,11 +67,14 @@ def what_ifs(
     unknown = []
     if told and not told[0] <= threshold < told[1]:
         threshold = told[0]
-        unknown.append(f"The threshold of this job is another: {bytes_text(told[0])} are inline, {bytes_text(told[1])} are not.")
+        unknown.append(
+            gettext("The threshold of this job is another: %(inline)s are inline, %(beside)s are not.")
+            % {"inline": bytes_text(told[0]), "beside": bytes_text(told[1])}
+        )
     if calls.merged_files:
-        unknown.append("The inline threshold does not apply where files are merged.")
+        unknown.append(gettext("The inline threshold does not apply where files are merged."))
     elif taskmanagers is None and settings.can_merge is not False:
-        unknown.append("How many TaskManagers it runs on is not known: what merging would bring is worked out for one.")
+        unknown.append(gettext("How many TaskManagers it runs on is not known: what merging would bring is worked out for one."))
     curve = inlined(files, settings.retained)
     at_now = inlined_at(files, settings.retained, threshold)
     best = knee(curve)
@@ -101,7 +105,7 @@ def _of_files(calls: JobCalls, files: CheckpointFiles, settings: FileSettings, t
     written = (files.written != KEPT) & (files.file_of != NOT_IN_FILE)
     of_subtasks = len(np.unique(files.file_of[written & (files.subtask != NOT_IN_FILE)]))
     half = calls.files_most - of_subtasks // 2
-    yield _row(calls, HALF, half, half, "half the parallelism of every vertex, if each subtask then writes as many files as now")
+    yield _row(calls, HALF, half, half, gettext("half the parallelism of every vertex, if each subtask then writes as many files as now"))
 
 
 def _of_threshold(calls: JobCalls, key: str, one: Inlined, setting: str) -> WhatIf:
@@ -112,9 +116,16 @@ def _of_threshold(calls: JobCalls, key: str, one: Inlined, setting: str) -> What
 def _of_pace(calls: JobCalls, now: WhatIf, min_pause_ms: int | None) -> Iterator[WhatIf]:
     every, lasts = calls.pace.every_ms, calls.pace.duration_ms
     if every:
-        yield replace(now, key=TWICE, per_s=calls.most.total * 500 / every, setting=f"an interval of {duration_text(2 * every)}")
+        yield replace(
+            now,
+            key=TWICE,
+            per_s=calls.most.total * 500 / every,
+            setting=gettext("an interval of %(every)s") % {"every": duration_text(2 * every)},
+        )
     if lasts and min_pause_ms is not None:
-        setting = f"checkpoints take longer than their interval: a min pause of {duration_text(min_pause_ms)} then sets the pace"
+        setting = gettext("checkpoints take longer than their interval: a min pause of %(min_pause_ms)s then sets the pace") % {
+            "min_pause_ms": duration_text(min_pause_ms)
+        }
         yield replace(now, key=PAUSE, per_s=calls.most.total * 1000 / (lasts + min_pause_ms), setting=setting)
 
 

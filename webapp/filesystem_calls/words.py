@@ -1,10 +1,13 @@
 """What calls are called and what they come to, in words."""
 
+from django.utils.translation import gettext, ngettext
+
 from spark_jobs.filesystem_calls.calls import Calls
 from webapp.filesystem_calls.job_audit import JobAudit
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.what_ifs import HALF, KNEE, LARGEST, MERGED, NOW, PAUSE, TWICE, UNMERGED, WhatIfs
 from webapp.lib.quantities import bytes_text, duration_text
+from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.replication_factor import ReplicationFactor
 
 LABELS = {
@@ -20,25 +23,25 @@ LABELS = {
 }
 """As the client protocol of HDFS names them, and the NameNode's metrics and audit log."""
 MEANINGS = {
-    "create": "one for each file",
-    "add_block": "one for each block of a file, of 128 MiB unless dfs.blocksize says otherwise",
-    "fsync": "one for each file: Flink flushes it before it closes it",
-    "complete": "one for each file; more where a block is not replicated yet",
-    "rename": "the _metadata, once it is whole",
-    "delete": "later, as it is subsumed: each file, the _metadata, the directory; in-flight data by each subtask in a file",
-    "get_file_info": "whether the _metadata is there, how long it became; and after each delete of what is gone",
-    "mkdirs": "the directory of the checkpoint",
-    "get_listing": "none: Flink lists no directory to take a checkpoint",
+    "create": _("one for each file"),
+    "add_block": _("one for each block of a file, of 128 MiB unless dfs.blocksize says otherwise"),
+    "fsync": _("one for each file: Flink flushes it before it closes it"),
+    "complete": _("one for each file; more where a block is not replicated yet"),
+    "rename": _("the _metadata, once it is whole"),
+    "delete": _("later, as it is subsumed: each file, the _metadata, the directory; in-flight data by each subtask in a file"),
+    "get_file_info": _("whether the _metadata is there, how long it became; and after each delete of what is gone"),
+    "mkdirs": _("the directory of the checkpoint"),
+    "get_listing": _("none: Flink lists no directory to take a checkpoint"),
 }
 WHAT_IFS = {
-    NOW: "As it is",
-    MERGED: "Checkpoint files merged",
-    UNMERGED: "Checkpoint files not merged",
-    KNEE: "Inline threshold at the knee",
-    LARGEST: "Largest inline threshold",
-    HALF: "Half the parallelism",
-    TWICE: "Twice the interval",
-    PAUSE: "Checkpoints back to back",
+    NOW: _("As it is"),
+    MERGED: _("Checkpoint files merged"),
+    UNMERGED: _("Checkpoint files not merged"),
+    KNEE: _("Inline threshold at the knee"),
+    LARGEST: _("Largest inline threshold"),
+    HALF: _("Half the parallelism"),
+    TWICE: _("Twice the interval"),
+    PAUSE: _("Checkpoints back to back"),
 }
 
 
@@ -49,18 +52,38 @@ def count_of(least: int, most: int) -> str:
 
 def sentence(found: JobCalls) -> str:
     files = count_of(found.files_least, found.files_most)
-    calls = f"One checkpoint costs {count_of(found.least.total, found.most.total)} calls for {files} "
-    per_s = f"; at one every {duration_text(found.pace.every_ms)} that is {_rate(found.per_s)}" if found.per_s is not None else ""
-    burst = f", and {_rate(found.burst_per_s)} while it is written" if found.burst_per_s is not None else ""
-    return f"{calls}files beside its _metadata{per_s}{burst}."
+    calls = gettext("One checkpoint costs %(total)s calls for %(files)s files beside its _metadata") % {
+        "total": count_of(found.least.total, found.most.total),
+        "files": files,
+    }
+    per_s = (
+        gettext("; at one every %(every_ms)s that is %(per_s)s")
+        % {"every_ms": duration_text(found.pace.every_ms), "per_s": _rate(found.per_s)}
+        if found.per_s is not None
+        else ""
+    )
+    burst = (
+        gettext(", and %(burst_per_s)s while it is written") % {"burst_per_s": _rate(found.burst_per_s)}
+        if found.burst_per_s is not None
+        else ""
+    )
+    return f"{calls}{per_s}{burst}."
 
 
 def bytes_sentence(found: JobCalls, replicated: ReplicationFactor) -> str:
     """What one checkpoint writes, and how much of the file system that takes."""
     total = found.file_bytes + found.metadata_bytes
-    written = f"It wrote up to {bytes_text(found.file_bytes)} in these files and {bytes_text(found.metadata_bytes)} in its _metadata"
+    written = gettext("It wrote up to %(file_bytes)s in these files and %(metadata_bytes)s in its _metadata") % {
+        "file_bytes": bytes_text(found.file_bytes),
+        "metadata_bytes": bytes_text(found.metadata_bytes),
+    }
     raw = replicated.raw(total)
-    return f"{written}, {bytes_text(raw)} raw: stored {replicated.factor:g} times, {replicated.why}." if raw is not None else f"{written}."
+    return (
+        gettext("%(written)s, %(raw)s raw: stored %(factor)s times, %(why)s.")
+        % {"written": written, "raw": bytes_text(raw), "factor": f"{replicated.factor:g}", "why": replicated.why}
+        if raw is not None
+        else f"{written}."
+    )
 
 
 def rows(found: JobCalls) -> list[tuple[str, str, str]]:
@@ -73,26 +96,44 @@ def by_label(calls: Calls) -> dict[str, int]:
 
 
 def _rate(per_s: float | None) -> str:
-    return "–" if per_s is None else f"{per_s:,.1f} calls/s" if per_s < 100 else f"{per_s:,.0f} calls/s"
+    return (
+        "–"
+        if per_s is None
+        else gettext("%(per_s)s calls/s") % {"per_s": f"{per_s:,.1f}"}
+        if per_s < 100
+        else gettext("%(per_s)s calls/s") % {"per_s": f"{per_s:,.0f}"}
+    )
 
 
 def knee_sentence(found: WhatIfs) -> str:
     """What a higher threshold buys, against the present."""
     now, best = found.at_now, found.knee
     if not found.curve:
-        return "No inline threshold would change the files of this job."
+        return gettext("No inline threshold would change the files of this job.")
     if best is None or best.threshold_bytes <= now.threshold_bytes:
-        return f"The threshold of {bytes_text(now.threshold_bytes)} is at the knee or above: a higher one costs heap and saves few files."
+        return gettext("The threshold of %(threshold_bytes)s is at the knee or above: a higher one costs heap and saves few files.") % {
+            "threshold_bytes": bytes_text(now.threshold_bytes)
+        }
     less, heap, metadata = now.files - best.files, best.heap_bytes - now.heap_bytes, best.metadata_bytes - now.metadata_bytes
-    return (
-        f"The knee is at {bytes_text(best.threshold_bytes)}: {less:,} files less a checkpoint for {bytes_text(heap)} more on the heap of "
-        f"the JobManager ({found.retained:,} retained) and {bytes_text(metadata)} more in each _metadata."
-    )
+    return gettext(
+        "The knee is at %(threshold_bytes)s: %(less)s files less a checkpoint for %(heap)s more on the heap of "
+        "the JobManager (%(retained)s retained) and %(metadata)s more in each _metadata."
+    ) % {
+        "threshold_bytes": bytes_text(best.threshold_bytes),
+        "less": f"{less:,}",
+        "heap": bytes_text(heap),
+        "retained": f"{found.retained:,}",
+        "metadata": bytes_text(metadata),
+    }
 
 
 def floor_sentence(found: WhatIfs) -> str:
-    parts = [f"{duration_text(one.interval_ms)} for {one.per_s:,} call{'' if one.per_s == 1 else 's'}/s" for one in found.floors]
-    return f"Shortest interval at which it stays within a rate, over time: {', '.join(parts)}."
+    parts = [
+        ngettext("%(interval_ms)s for %(per_s)s call/s", "%(interval_ms)s for %(per_s)s calls/s", one.per_s)
+        % {"interval_ms": duration_text(one.interval_ms), "per_s": f"{one.per_s:,}"}
+        for one in found.floors
+    ]
+    return gettext("Shortest interval at which it stays within a rate, over time: %(parts)s.") % {"parts": ", ".join(parts)}
 
 
 def what_if_rows(found: WhatIfs) -> list[dict[str, str]]:
@@ -112,8 +153,17 @@ def what_if_rows(found: WhatIfs) -> list[dict[str, str]]:
 
 
 def observed_sentence(found: JobAudit) -> str:
-    many = "1 checkpoint" if found.checkpoints == 1 else f"{found.checkpoints:,} checkpoints"
-    return (
-        f"{found.per_checkpoint:,.1f} calls for each of {many}, {found.expected_per_checkpoint:,} expected of kinds that an audit log has; "
-        f"{found.burst:,} in the worst second."
+    many = (
+        gettext("1 checkpoint")
+        if found.checkpoints == 1
+        else gettext("%(checkpoints)s checkpoints") % {"checkpoints": f"{found.checkpoints:,}"}
     )
+    return gettext(
+        "%(per_checkpoint)s calls for each of %(many)s, %(expected_per_checkpoint)s expected of kinds that an "
+        "audit log has; %(burst)s in the worst second."
+    ) % {
+        "per_checkpoint": f"{found.per_checkpoint:,.1f}",
+        "many": many,
+        "expected_per_checkpoint": f"{found.expected_per_checkpoint:,}",
+        "burst": f"{found.burst:,}",
+    }

@@ -2,13 +2,15 @@
 
 from django.db import models
 
+from webapp.lib.translations import gettext_lazy as _
+
 
 class FlameGraphState(models.TextChoices):
     """What became of the last request; those that Flink reports as in :class:`ingest.flink_rest.payloads.flame_graph.FlameGraphState`."""
 
-    WANTED = "wanted", "not answered yet"
-    SAMPLING = "sampling", "being sampled"
-    SAMPLED = "sampled", "sampled"
-    OFF = "off", "not switched on"
-    ENDED = "ended", "its tasks have ended"
-    FAILED = "failed", "no answer"
+    WANTED = "wanted", _("not answered yet")
+    SAMPLING = "sampling", _("being sampled")
+    SAMPLED = "sampled", _("sampled")
+    OFF = "off", _("not switched on")
+    ENDED = "ended", _("its tasks have ended")
+    FAILED = "failed", _("no answer")

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from webapp.charts.icicle import Icicle, icicle
 from webapp.flame_graphs.choices import FlameGraphState as State
 from webapp.flame_graphs.models import FlameGraph
@@ -27,7 +29,7 @@ def flame_graph_of(cluster: str, job_id: str, vertex_id: str, now: datetime) -> 
     """One query."""
     row = FlameGraph.objects.filter(cluster=cluster, job_id=job_id, vertex_id=vertex_id).first()
     if row is None:
-        return ShownFlameGraph(None, None, "No flame graph of this vertex was asked for.", is_waited_for=False, may_ask=True)
+        return ShownFlameGraph(None, None, gettext("No flame graph of this vertex was asked for."), is_waited_for=False, may_ask=True)
     waited_for = row.ask_at is not None and row.wanted_at > now - GIVEN_UP_AFTER
     picture = icicle([(int(depth), str(name), int(samples)) for depth, name, samples in row.frames]) if row.sampled_at else None
     rests = row.answered_at is not None and row.answered_at > now - NOT_BEFORE
@@ -35,21 +37,23 @@ def flame_graph_of(cluster: str, job_id: str, vertex_id: str, now: datetime) -> 
 
 
 def _sentence(row: FlameGraph, waited_for: bool) -> str:
-    newest = f" The one shown was sampled before: {row.sentence}" if row.sampled_at else ""
+    newest = gettext(" The one shown was sampled before: %(sentence)s") % {"sentence": row.sentence} if row.sampled_at else ""
     if waited_for and row.asked == 0:
-        return f"A flame graph is wanted; the next collect cycle asks for it.{newest}"
+        return gettext("A flame graph is wanted; the next collect cycle asks for it.%(newest)s") % {"newest": newest}
     if row.state == State.SAMPLING:
-        return f"Flink is sampling it; it is asked again in a few seconds.{newest}"
+        return gettext("Flink is sampling it; it is asked again in a few seconds.%(newest)s") % {"newest": newest}
     if row.state == State.SAMPLED:
         return row.sentence
     if row.state == State.OFF:
-        return f"Flame graphs are not switched on: set {SWITCH_ON} in the configuration of Flink and restart its JobManager.{newest}"
+        return gettext(
+            "Flame graphs are not switched on: set %(switch_on)s in the configuration of Flink and restart its JobManager.%(newest)s"
+        ) % {"switch_on": SWITCH_ON, "newest": newest}
     if row.state == State.ENDED:
-        return f"The tasks of this vertex have ended; there is nothing to sample.{newest}"
+        return gettext("The tasks of this vertex have ended; there is nothing to sample.%(newest)s") % {"newest": newest}
     if row.state == State.FAILED:
-        again = " It is asked again." if waited_for else ""
-        return f"Flink gave none: {row.note}{again}{newest}"
-    return f"It was wanted, and the cluster could not be asked since.{newest}"
+        again = gettext(" It is asked again.") if waited_for else ""
+        return gettext("Flink gave none: %(note)s%(again)s%(newest)s") % {"note": row.note, "again": again, "newest": newest}
+    return gettext("It was wanted, and the cluster could not be asked since.%(newest)s") % {"newest": newest}
 
 
 def as_plain(shown: ShownFlameGraph) -> dict[str, Any]:

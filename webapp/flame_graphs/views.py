@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
@@ -33,9 +34,11 @@ def ask(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) -> Http
     view = look_up(request, cluster, job_id)
     vertex_or_404(view.job, vertex_id)
     if view.is_past:
-        messages.error(request, "This job does not run any more, so that there is nothing to sample.")
+        messages.error(request, gettext("This job does not run any more, so that there is nothing to sample."))
     elif flame_graphs.want(cluster, job_id, vertex_id, timezone.now(), by=request.user.get_username()):
-        messages.success(request, "Flink is asked for a flame graph with the next collect cycle; it takes some seconds to sample it.")
+        messages.success(
+            request, gettext("Flink is asked for a flame graph with the next collect cycle; it takes some seconds to sample it.")
+        )
     else:
-        messages.info(request, "It is being asked for, or was answered less than five minutes ago.")
+        messages.info(request, gettext("It is being asked for, or was answered less than five minutes ago."))
     return redirect("vertex", cluster, job_id, vertex_id)

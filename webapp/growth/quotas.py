@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from django.utils.translation import gettext
+
 from webapp.fleet.models import Cluster
 from webapp.growth.groups import days_of_clusters
 from webapp.growth.models import StorageQuota
@@ -50,7 +52,12 @@ def size_of(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     size = round(float(found[1]) * _UNITS[found[2].lower()]) if found and found[2].lower() in _UNITS else 0
     if not 0 < size <= LARGEST_BYTES:
-        raise InputRefused({"size": f"{text.strip()[:40]!r} is no size; write 20 TB (10¹² bytes) or 20 TiB (2⁴⁰ bytes), up to 1 EiB."})
+        raise InputRefused(
+            {
+                "size": gettext("%(strip)s is no size; write 20 TB (10¹² bytes) or 20 TiB (2⁴⁰ bytes), up to 1 EiB.")
+                % {"strip": f"{text.strip()[:40]!r}"}
+            }
+        )
     return size
 
 
@@ -58,13 +65,15 @@ def set_quota(kind: str, subject: str, size: str, by: str, now: datetime) -> Sto
     """Of a registered root or cluster; what was set before is replaced. Raises :class:`InputRefused`."""
     wrong: dict[str, str] = {}
     if kind not in StorageQuota.Kind.values:
-        wrong["kind"] = f"Give one of {', '.join(StorageQuota.Kind.values)}."
+        wrong["kind"] = gettext("Give one of %(values)s.") % {"values": ", ".join(StorageQuota.Kind.values)}
     elif kind == StorageQuota.Kind.ROOT and not StorageRoot.objects.filter(uri=subject).exists():
-        wrong["subject"] = f"No root {subject[:200]} is registered; give its URI as the page Storage shows it."
+        wrong["subject"] = gettext("No root %(subject)s is registered; give its URI as the page Storage shows it.") % {
+            "subject": subject[:200]
+        }
     elif kind == StorageQuota.Kind.CLUSTER and not Cluster.objects.filter(name=subject).exists():
-        wrong["subject"] = f"There is no cluster called {subject[:100]}."
+        wrong["subject"] = gettext("There is no cluster called %(subject)s.") % {"subject": subject[:100]}
     if not wrong and StorageQuota.objects.exclude(kind=kind, subject=subject).count() >= MOST_QUOTAS:
-        wrong["subject"] = f"There are {MOST_QUOTAS} quotas already; remove one first."
+        wrong["subject"] = gettext("There are %(most_quotas)s quotas already; remove one first.") % {"most_quotas": MOST_QUOTAS}
     if wrong:
         raise InputRefused(wrong)
     row, _ = StorageQuota.objects.update_or_create(

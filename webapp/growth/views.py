@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
@@ -28,12 +29,13 @@ from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
+from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.models import StorageRoot
 from webapp.storage.replication_factor import NONE, common, factors_of_clusters
 
 PAGE_SIZE = 50
 GROUPS_SHOWN = 100
-METRICS = {"state": "full state", "uploaded": "uploaded", "unreferenced": "unreferenced"}
+METRICS = {"state": _("full state"), "uploaded": _("uploaded"), "unreferenced": _("unreferenced")}
 JOB_COLUMNS = tuple(field.name for field in JobGrowth._meta.concrete_fields if field.name != "id")
 
 
@@ -68,8 +70,13 @@ def growth(request: HttpRequest) -> HttpResponse:
 def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     shown = page(filters.qs, filters.sorting.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     factors = factors_of_clusters()
-    ended = Control("ended", "Ended or not", [("", "Ended or not"), ("no", "not ended"), ("yes", "ended")])
-    controls = clusters_control(), ended, Control("q", "Name or job id", id="filter-search"), Control("label", "Label, as team=payments")
+    ended = Control("ended", gettext("Ended or not"), [("", gettext("Ended or not")), ("no", gettext("not ended")), ("yes", "ended")])
+    controls = (
+        clusters_control(),
+        ended,
+        Control("q", gettext("Name or job id"), id="filter-search"),
+        Control("label", gettext("Label, as team=payments")),
+    )
     return {
         "page": shown,
         "rows": [(job, until_text(_until(job)), factors.get(job.cluster, NONE)) for job in shown.rows],
@@ -116,9 +123,9 @@ def _rest(clusters: list[Group], metric: str, named: list[dict[int, float]]) -> 
 
 def _note(metric: str) -> str:
     return {
-        "state": "Full state of the newest checkpoint of each day; a day without one has that of the day before.",
-        "uploaded": "By all checkpoints and savepoints of each day (UTC); the last day is not over.",
-        "unreferenced": "Orphans, and files without a reference below the age guard, as the last audits of each day found them.",
+        "state": gettext("Full state of the newest checkpoint of each day; a day without one has that of the day before."),
+        "uploaded": gettext("By all checkpoints and savepoints of each day (UTC); the last day is not over."),
+        "unreferenced": gettext("Orphans, and files without a reference below the age guard, as the last audits of each day found them."),
     }[metric]
 
 
@@ -146,7 +153,7 @@ def quota(request: HttpRequest) -> HttpResponse:
     kind, _, subject = request.POST.get("subject", "").partition(":")
     with refusal_as_message(request):
         row = set_quota(kind, subject, request.POST.get("size", ""), request.user.get_username(), timezone.now())
-        messages.success(request, f"The quota of {row} is set.")
+        messages.success(request, gettext("The quota of %(row)s is set.") % {"row": row})
     return redirect("growth")
 
 
@@ -155,7 +162,7 @@ def quota(request: HttpRequest) -> HttpResponse:
 def remove_quota(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(StorageQuota, pk=pk)
     row.delete()
-    messages.success(request, f"{row} has no quota any more.")
+    messages.success(request, gettext("%(row)s has no quota any more.") % {"row": row})
     return redirect("growth")
 
 

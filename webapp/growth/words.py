@@ -2,12 +2,15 @@
 
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext, ngettext
+
 from webapp.growth.trends import LEAST_DAYS, LEAST_SHARE, Until
 from webapp.lib.quantities import UNKNOWN
+from webapp.lib.translations import gettext_lazy as _
 
 EMPTY = {
-    "title": "No day is summed up yet",
-    "text": "Days come from the daily roll-ups of checkpoints and from storage audits, and are summed up every quarter of an hour.",
+    "title": _("No day is summed up yet"),
+    "text": _("Days come from the daily roll-ups of checkpoints and from storage audits, and are summed up every quarter of an hour."),
 }
 
 
@@ -20,9 +23,17 @@ def until_text(until: Until) -> str:
     if until.days == 0:
         return "reached"
     if until.days is None:
-        return f"in {_days(until.soonest)} at the soonest" if until.soonest is not None else "not at this slope"
-    latest = "later than ten years" if until.latest is None else f"{until.latest:,.0f}"
-    return f"in {_days(until.days)} ({until.soonest or 0:,.0f} to {latest})"
+        return (
+            gettext("in %(soonest)s at the soonest") % {"soonest": _days(until.soonest)}
+            if until.soonest is not None
+            else gettext("not at this slope")
+        )
+    latest = gettext("later than ten years") if until.latest is None else f"{until.latest:,.0f}"
+    return gettext("in %(days)s (%(soonest)s to %(latest)s)") % {
+        "days": _days(until.days),
+        "soonest": f"{until.soonest or 0:,.0f}",
+        "latest": latest,
+    }
 
 
 def until_date(until: Until, at: datetime) -> str:
@@ -30,4 +41,10 @@ def until_date(until: Until, at: datetime) -> str:
 
 
 def _days(days: float | None) -> str:
-    return UNKNOWN if days is None else "less than a day" if days < 1 else f"{days:,.0f} day{'' if round(days) == 1 else 's'}"
+    return (
+        UNKNOWN
+        if days is None
+        else gettext("less than a day")
+        if days < 1
+        else ngettext("%(days)s day", "%(days)s days", round(days)) % {"days": f"{days:,.0f}"}
+    )

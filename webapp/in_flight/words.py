@@ -1,5 +1,7 @@
 """What data in flight comes to, in words."""
 
+from django.utils.translation import gettext
+
 from webapp.in_flight.job_in_flight import JobInFlight
 from webapp.lib.quantities import bytes_text, count_text, percent_text
 
@@ -10,14 +12,28 @@ MUCH_OF_ALL = 0.5
 def sentence(found: JobInFlight) -> str:
     """How much can be in flight, and how much was persisted."""
     if found.most_bytes is None:
-        return "How much can be in flight is unknown: the plan of the job is not known."
-    can = f"At most {bytes_text(found.most_bytes)} are in flight: {count_text(found.buffers)} buffers of {bytes_text(found.segment_bytes)}."
+        return gettext("How much can be in flight is unknown: the plan of the job is not known.")
+    can = gettext("At most %(most_bytes)s are in flight: %(buffers)s buffers of %(segment_bytes)s.") % {
+        "most_bytes": bytes_text(found.most_bytes),
+        "buffers": count_text(found.buffers),
+        "segment_bytes": bytes_text(found.segment_bytes),
+    }
     if found.persisted_bytes is None:
-        return f"{can} How much of it checkpoints persisted is unknown: no completed checkpoint reports it (Flink 1.14 and later do)."
+        return gettext(
+            "%(can)s How much of it checkpoints persisted is unknown: no completed checkpoint reports it (Flink 1.14 and later do)."
+        ) % {"can": can}
     if found.unaligned is False and not found.persisted_bytes:
-        return f"{can} Checkpoints are aligned and persist none of it: barriers wait for what is before them."
-    share = f", {percent_text(found.persisted_share)} of that" if found.persisted_share is not None else ""
-    return f"{can} A checkpoint persisted up to {bytes_text(found.persisted_bytes)}{share}."
+        return gettext("%(can)s Checkpoints are aligned and persist none of it: barriers wait for what is before them.") % {"can": can}
+    share = (
+        gettext(", %(persisted_share)s of that") % {"persisted_share": percent_text(found.persisted_share)}
+        if found.persisted_share is not None
+        else ""
+    )
+    return gettext("%(can)s A checkpoint persisted up to %(persisted_bytes)s%(share)s.") % {
+        "can": can,
+        "persisted_bytes": bytes_text(found.persisted_bytes),
+        "share": share,
+    }
 
 
 def advice(found: JobInFlight) -> list[str]:
@@ -26,19 +42,28 @@ def advice(found: JobInFlight) -> list[str]:
     if found.written_share is not None and found.written_share >= MUCH_OF_ALL:
         share = percent_text(found.written_share)
         lines.append(
-            f"{share} of what unaligned checkpoints wrote is data in flight, which a restore has to process again: make it less, or find "
-            "what holds the job back."
+            gettext(
+                "%(share)s of what unaligned checkpoints wrote is data in flight, which a restore has to process again: "
+                "make it less, or find what holds the job back."
+            )
+            % {"share": share}
         )
     if found.debloats is False and found.can_debloat is not False:
         lines.append(
-            "taskmanager.network.memory.buffer-debloat.enabled: true (1.14 and later) makes buffers before slow tasks smaller, so that "
-            "what is before a task is about a second of its input."
+            gettext(
+                "taskmanager.network.memory.buffer-debloat.enabled: true (1.14 and later) makes buffers before slow tasks smaller, so that "
+                "what is before a task is about a second of its input."
+            )
         )
     if found.buffers_per_channel > 0 and found.vertices is not None:
         lines.append(
-            "Fewer buffers also hold less: taskmanager.network.memory.buffers-per-channel (2 by default) and "
-            "taskmanager.network.memory.floating-buffers-per-gate (8). Throughput over slow networks falls with them."
+            gettext(
+                "Fewer buffers also hold less: taskmanager.network.memory.buffers-per-channel (2 by default) and "
+                "taskmanager.network.memory.floating-buffers-per-gate (8). Throughput over slow networks falls with them."
+            )
         )
     if found.unaligned is False:
-        lines.append("Where alignment takes long, execution.checkpointing.unaligned lets barriers pass what is in flight, and persists it.")
+        lines.append(
+            gettext("Where alignment takes long, execution.checkpointing.unaligned lets barriers pass what is in flight, and persists it.")
+        )
     return lines

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+
 from spark_jobs.diagnosis.placement_settings import EVENLY, MODE, TASKS_SINCE, spreading_setting
 
 
@@ -10,14 +12,28 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
     """One or two sentences; what is set already is said."""
     settings = configuration or {}
     mode = str(settings.get(MODE) or "").upper()
-    by_hand = "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or all vertices the same parallelism."
+    by_hand = gettext(
+        "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or all vertices the same parallelism."
+    )
     if version is None:
-        return f"The version of Flink is not known: {MODE} TASKS (2.2 and later), SLOTS (1.19 and later) or {EVENLY} (before) spread tasks."
+        return gettext(
+            "The version of Flink is not known: %(mode)s TASKS (2.2 and later), SLOTS (1.19 and later) or %(evenly)s (before) spread tasks."
+        ) % {"mode": MODE, "evenly": EVENLY}
     if version >= TASKS_SINCE:
         if mode == "TASKS":
-            return f"{MODE} is TASKS already. After failovers, a larger slot.request.max-interval lets Flink see all requests at once."
-        return f"Set {spreading_setting(version)} for the cluster and restart the job: Flink then places tasks by both rules."
+            return gettext(
+                "%(mode)s is TASKS already. After failovers, a larger slot.request.max-interval lets Flink see all requests at once."
+            ) % {"mode": MODE}
+        return gettext("Set %(version)s for the cluster and restart the job: Flink then places tasks by both rules.") % {
+            "version": spreading_setting(version)
+        }
     if mode == "SLOTS" or str(settings.get(EVENLY) or "").lower() == "true":
-        return f"Flink spreads slots over TaskManagers already; tasks within slots it balances since 2.2 ({MODE}: TASKS). {by_hand}"
-    spread = "slots are then spread over TaskManagers. Tasks within slots Flink balances since 2.2."
-    return f"Set {spreading_setting(version)} for the cluster: {spread} {by_hand}"
+        return gettext(
+            "Flink spreads slots over TaskManagers already; tasks within slots it balances since 2.2 (%(mode)s: TASKS). %(by_hand)s"
+        ) % {"mode": MODE, "by_hand": by_hand}
+    spread = gettext("slots are then spread over TaskManagers. Tasks within slots Flink balances since 2.2.")
+    return gettext("Set %(version)s for the cluster: %(spread)s %(by_hand)s") % {
+        "version": spreading_setting(version),
+        "spread": spread,
+        "by_hand": by_hand,
+    }

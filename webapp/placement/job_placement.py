@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
+from django.utils.translation import gettext
 
 from ingest.flink_rest.versions import release
 from spark_jobs.placement.network_buffers import BufferSettings
@@ -112,16 +113,16 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
     unknown = []
     now = _now(plan, sampled, names)
     if now is None:
-        unknown.append("Where its subtasks run is not known: nobody sampled them in the last minutes of the time shown.")
+        unknown.append(gettext("Where its subtasks run is not known: nobody sampled them in the last minutes of the time shown."))
     elif any((where < 0).any() for where in now):
-        unknown.append("Some subtasks run at a place that is not known; they are left out of what is now.")
+        unknown.append(gettext("Some subtasks run at a place that is not known; they are left out of what is now."))
     if any(vertex.slot_group is None for vertex in plan.vertices):
-        unknown.append("Slot sharing groups are not reported by this version of Flink: simulated as one group.")
+        unknown.append(gettext("Slot sharing groups are not reported by this version of Flink: simulated as one group."))
     slots_each, said = _slots_each(plan, sampled, names)
     unknown += said
     busy = [sampled.vertices[vertex.vertex_id].busy_ratio if vertex.vertex_id in sampled.vertices else None for vertex in plan.vertices]
     if None in busy:
-        unknown.append("Busy time of a vertex is not known, so neither is that of TaskManagers.")
+        unknown.append(gettext("Busy time of a vertex is not known, so neither is that of TaskManagers."))
     found, outcomes = simulated(plan, slots_each), []
     if now is not None:
         spread_now = spread(plan, now, len(names), settings, busy)
@@ -169,7 +170,10 @@ def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[lis
         return each, []
     taskmanagers = len(names) or 1
     assumed = -(-needed // taskmanagers)
-    return [assumed] * taskmanagers, [f"Slots of its TaskManagers are not known: simulated with {assumed} on each of {taskmanagers}."]
+    return [assumed] * taskmanagers, [
+        gettext("Slots of its TaskManagers are not known: simulated with %(assumed)s on each of %(taskmanagers)s.")
+        % {"assumed": assumed, "taskmanagers": taskmanagers}
+    ]
 
 
 def _where(plan: Plan, placement: Placement) -> list[Indices]:

@@ -4,6 +4,7 @@ import json
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.charts.placement import tasks_by_taskmanager
@@ -43,13 +44,13 @@ def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     found = _placement(look_up(request, cluster, job_id))
     if found is None:
-        empty = {"title": "The plan of this job is not known", "text": "It is read with the first answer of its cluster."}
+        empty = {"title": gettext("The plan of this job is not known"), "text": gettext("It is read with the first answer of its cluster.")}
         return JsonResponse({"figure": None, "empty": empty})
     before = found.outcome(NOW) or found.outcome(DEFAULT)
     after = found.outcome(BOTH)
-    series = [(LABELS[one.key], one.tasks) for one in (before, after) if one]
+    series = [(str(LABELS[one.key]), one.tasks) for one in (before, after) if one]
     figure = tasks_by_taskmanager(series)
-    return JsonResponse({"figure": json.loads(figure.to_json()), "note": "TaskManagers in order of their tasks, fullest first."})
+    return JsonResponse({"figure": json.loads(figure.to_json()), "note": gettext("TaskManagers in order of their tasks, fullest first.")})
 
 
 def _placement(view: JobView) -> JobPlacement | None:

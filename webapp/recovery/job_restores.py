@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from ingest.errors import IngestError
 from ingest.flink_rest.versions import release
 from webapp.checkpoints.advice import DEFAULT_FAILED_SHARE, DEFAULT_REUSE
@@ -70,16 +72,19 @@ def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS, lim
     observed = observed_restores(job, of_job, bool(local))
     regions = failover(job, until, until - HISTORY, of_job, limits)
     if regions is None:
-        unknown.append("What a failure restarts is not known: the plan of this job is not, or it is too large for a page.")
+        unknown.append(gettext("What a failure restarts is not known: the plan of this job is not, or it is too large for a page."))
     if not observed:
-        unknown.append(f"No restore of the last {HISTORY.days} days is known with its duration: only the log of the JobManager has it.")
+        unknown.append(
+            gettext("No restore of the last %(days)s days is known with its duration: only the log of the JobManager has it.")
+            % {"days": HISTORY.days}
+        )
     choices: list[Choice] = []
     unions: tuple[UnionReads, ...] = ()
     of = None
     for kind in (CHECKPOINT, SAVEPOINT):
         fact = _newest(job, kind)
         if fact is None:
-            unknown.append(f"No completed {kind} is known.")
+            unknown.append(gettext("No completed %(kind)s is known.") % {"kind": kind})
             continue
         xray = _xray(fact, unknown)
         if kind == CHECKPOINT and xray is not None:
@@ -88,7 +93,7 @@ def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS, lim
         if kind == CHECKPOINT:
             choices.append(_local(choices[-1], observed))
     setting = _LOCAL_SETTINGS[0] if (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS else _LOCAL_SETTINGS[1]
-    written = ", execution.checkpointing.local-backup.enabled: true" if setting == _LOCAL_SETTINGS[0] else ""
+    written = gettext(", execution.checkpointing.local-backup.enabled: true") if setting == _LOCAL_SETTINGS[0] else ""
     states, local_setting = operator_states(job), f"{setting}: true{written}"
     return JobRestores(job, local, local_setting, observed, tuple(choices), unions, of, read_ms, tuple(unknown), regions, states)
 
@@ -109,17 +114,17 @@ def _newest(job: JobCurrent, kind: str) -> CheckpointFact | None:
 def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
     name = f"{'Savepoint' if fact.is_savepoint else 'Checkpoint'} {fact.checkpoint_id}"
     if not fact.external_path:
-        unknown.append(f"{name} reports no place of its own, so its files are not known.")
+        unknown.append(gettext("%(name)s reports no place of its own, so its files are not known.") % {"name": name})
         return None
     try:
         return xray_cache.xray(located(fact.external_path))
     except FileNotFoundError:
-        unknown.append(f"{name} is not there any more: a newer one has replaced it, or it was removed.")
+        unknown.append(gettext("%(name)s is not there any more: a newer one has replaced it, or it was removed.") % {"name": name})
     except NotLocated as error:
         unknown.append(str(error))
     except (IngestError, OSError) as error:
         log.warning("%s of %s could not be read: %s", name, fact.job_id, error)
-        unknown.append(f"{name} could not be read: {error}")
+        unknown.append(gettext("%(name)s could not be read: %(error)s") % {"name": name, "error": error})
     return None
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.utils.translation import gettext
+
 from webapp.checkpoints.advice import DEFAULT_FAILED_SHARE, DEFAULT_REUSE
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import Whole
@@ -33,8 +35,8 @@ def sliders(asked: RestoreParameters) -> list[dict[str, Any]]:
     share, reuse = asked.regional
     found = []
     for name, label, value, values, unit in (
-        ("share", "Parts that may fail", round(share * 100), (0, 1, 2, 5, 10, 20, 30, 50, 75, 100), " %"),
-        ("reuse", "Carried in a row", reuse, (*range(11), 20, 50, 100), " times"),
+        ("share", gettext("Parts that may fail"), round(share * 100), (0, 1, 2, 5, 10, 20, 30, 50, 75, 100), " %"),
+        ("reuse", gettext("Carried in a row"), reuse, (*range(11), 20, 50, 100), " times"),
     ):
         at = min(range(len(values)), key=lambda place: abs(values[place] - value))
         words = [f"{one}{unit}" for one in values]

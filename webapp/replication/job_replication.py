@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from webapp.fleet.models import JobCurrent
 from webapp.lib.badges import Badge
 from webapp.replication.models import Replica, ReplicaRound
@@ -28,10 +30,10 @@ class JobReplication:
     @property
     def badge(self) -> Badge:
         if self.replica.checkpoint_id is None:
-            return Badge("no copy yet", "?", "unknown")
+            return Badge(gettext("no copy yet"), "?", "unknown")
         if self.replica.trouble:
-            return Badge("last try failed", "◆", "warn")
-        return Badge("complete", "●", "ok") if self.replica.enabled else Badge("stopped", "■", "done")
+            return Badge(gettext("last try failed"), "◆", "warn")
+        return Badge(gettext("complete"), "●", "ok") if self.replica.enabled else Badge(gettext("stopped"), "■", "done")
 
     def sawtooth(self) -> list[tuple[datetime, float]]:
         """Lag in s over time, oldest first: it grows by a second a second, and falls when a newer copy is complete."""

@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from ingest.uris import BadUri, canonical
 from webapp.accounts.roles import Role, role_of
 from webapp.fleet.models import JobCurrent
@@ -31,14 +33,14 @@ def order(replica: Replica, what: str, user: Any, at: datetime) -> str:
         replica.enabled = False
         _note(replica, user, at)
         findings.close(replica, at)
-        return "The copy stays as it is, and is no longer kept up to date."
+        return gettext("The copy stays as it is, and is no longer kept up to date.")
     if what == "resume":
         replica.enabled = True
     elif what != "now" or not replica.enabled:
-        raise ActionRefused("The copy is stopped: resume it first." if what == "now" else "There is no such order.")
+        raise ActionRefused(gettext("The copy is stopped: resume it first.") if what == "now" else gettext("There is no such order."))
     _note(replica, user, at)
     work_keys.wake(replica, at)
-    return "A worker looks for a newer checkpoint within a minute."
+    return gettext("A worker looks for a newer checkpoint within a minute.")
 
 
 def _note(replica: Replica, user: Any, at: datetime) -> None:
@@ -56,9 +58,14 @@ def _refuse_foreign(destination: str, user: Any) -> None:
     except BadUri as error:
         raise InputRefused({"destination": str(error)}) from error
     if storage not in known:
-        allowed = f": {', '.join(sorted(known))}" if known else ", and none is on a remote storage"
+        allowed = f": {', '.join(sorted(known))}" if known else gettext(", and none is on a remote storage")
         raise InputRefused(
-            {"destination": f"Operators may copy to storages that registered roots are on{allowed}. Ask an administrator for others."}
+            {
+                "destination": gettext(
+                    "Operators may copy to storages that registered roots are on%(allowed)s. Ask an administrator for others."
+                )
+                % {"allowed": allowed}
+            }
         )
 
 

@@ -3,6 +3,8 @@
 import uuid
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from ingest.storage.identities import overlap
 from ingest.storage.roots import local_path
 from ingest.uris import BadUri, canonical, is_below
@@ -22,7 +24,9 @@ def source_of(job: JobCurrent) -> str:
     done = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, external_path__isnull=False, is_savepoint=False)
     path = done.order_by("-trigger_time").values_list("external_path", flat=True).first()
     if not path:
-        raise InputRefused({"source": "Where its checkpoints lie is not known: none with a path was seen. Name the directory of the job."})
+        raise InputRefused(
+            {"source": gettext("Where its checkpoints lie is not known: none with a path was seen. Name the directory of the job.")}
+        )
     return canonical(str(path), spellings()).rpartition("/")[0]
 
 
@@ -31,7 +35,12 @@ def register(
 ) -> Replica:
     """One copy of a job; one that was stopped goes on, or makes room for one elsewhere. Raises :class:`InputRefused`."""
     if not LEAST_EVERY_S <= every_s <= MOST_EVERY_S:
-        raise InputRefused({"every": f"Give {LEAST_EVERY_S} to {MOST_EVERY_S:,} seconds."})
+        raise InputRefused(
+            {
+                "every": gettext("Give %(least_every_s)s to %(most_every_s)s seconds.")
+                % {"least_every_s": LEAST_EVERY_S, "most_every_s": f"{MOST_EVERY_S:,}"}
+            }
+        )
     try:
         place = canonical(destination, spellings())
         source = canonical(source, spellings()) if source else source_of(job)
@@ -39,13 +48,21 @@ def register(
         raise InputRefused({"destination": str(error)}) from error
     if not StorageRoot.objects.exists() or not any(is_below(source, root) for root in StorageRoot.objects.values_list("uri", flat=True)):
         raise InputRefused(
-            {"source": f"{source} is below no registered storage root; register its root first (manage.py add_storage_root)."}
+            {
+                "source": gettext("%(source)s is below no registered storage root; register its root first (manage.py add_storage_root).")
+                % {"source": source}
+            }
         )
     _refuse_overlap(job, place, read_at)
     stopped = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
     if stopped and (canonical(stopped.destination, spellings()), stopped.source) != (place, source):
         if stopped.enabled:
-            raise InputRefused({"destination": f"The job is copied to {stopped.destination} already; stop that first (--stop)."})
+            raise InputRefused(
+                {
+                    "destination": gettext("The job is copied to %(destination)s already; stop that first (--stop).")
+                    % {"destination": stopped.destination}
+                }
+            )
         stopped.delete()
     row, _ = Replica.objects.get_or_create(
         cluster=job.cluster,
@@ -68,8 +85,13 @@ def register(
 def _refuse_overlap(job: JobCurrent, place: str, read_at: str) -> None:
     """A copy is written neither where checkpoints are nor where another copy is; each round checks the first again."""
     others = Replica.objects.exclude(cluster=job.cluster, job_id=job.job_id)
-    taken = [(root.uri, root.read_at or root.uri, "storage root") for root in StorageRoot.objects.all()]
-    taken += [(canonical(one.destination, spellings()), one.read_at or one.destination, "copy at") for one in others]
+    taken = [(root.uri, root.read_at or root.uri, gettext("storage root")) for root in StorageRoot.objects.all()]
+    taken += [(canonical(one.destination, spellings()), one.read_at or one.destination, gettext("copy at")) for one in others]
     for uri, reading, what in taken:
         if is_below(place, uri) or is_below(uri, place) or overlap(local_path(read_at or place), local_path(reading)):
-            raise InputRefused({"destination": f"It overlaps the {what} {uri}: name a directory outside roots and copies."})
+            raise InputRefused(
+                {
+                    "destination": gettext("It overlaps the %(what)s %(uri)s: name a directory outside roots and copies.")
+                    % {"what": what, "uri": uri}
+                }
+            )

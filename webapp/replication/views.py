@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
@@ -36,8 +37,10 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     found = job_replication(view.job, view.now)
     points = found.sawtooth() if found else []
     if not points:
-        return JsonResponse({"figure": None, "empty": {"title": "No copy yet", "text": "Its lag is drawn once one is complete."}})
-    note = "Grows by a second each second, and falls when a newer copy is complete; instants are UTC."
+        return JsonResponse(
+            {"figure": None, "empty": {"title": gettext("No copy yet"), "text": gettext("Its lag is drawn once one is complete.")}}
+        )
+    note = gettext("Grows by a second each second, and falls when a newer copy is complete; instants are UTC.")
     return JsonResponse({"figure": json.loads(lag_over_time(points).to_json()), "note": note})
 
 
@@ -48,11 +51,11 @@ def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     destination, every_s = request.POST.get("destination", "").strip(), request.POST.get("every_s", "")
     if not destination or len(destination) > 1000 or not (every_s.isdecimal() and len(every_s) < 9):
-        messages.error(request, "Name a directory as Flink reads it, and after how many seconds to look for a newer checkpoint.")
+        messages.error(request, gettext("Name a directory as Flink reads it, and after how many seconds to look for a newer checkpoint."))
     else:
         with refusal_as_message(request):
             orders.ask(view.job, destination, int(every_s), request.user, timezone.now())
-            messages.success(request, "The copy is asked for; a worker begins within a minute.")
+            messages.success(request, gettext("The copy is asked for; a worker begins within a minute."))
     return redirect("replication", cluster, job_id)
 
 
@@ -63,7 +66,7 @@ def order(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     found = job_replication(view.job, view.now)
     if found is None:
-        raise Http404("No copy of this job was asked for.")
+        raise Http404(gettext("No copy of this job was asked for."))
     with refusal_as_message(request):
         messages.success(request, orders.order(found.replica, request.POST.get("order", ""), request.user, timezone.now()))
     return redirect("replication", cluster, job_id)

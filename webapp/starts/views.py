@@ -4,6 +4,7 @@ import json
 
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.charts.starts import phases_by_start
@@ -29,7 +30,7 @@ def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     found = _starts(look_up(request, cluster, job_id))
     if not found.starts:
-        empty = {"title": "No start was seen", "text": "Phases are known once all tasks of a start ran."}
+        empty = {"title": gettext("No start was seen"), "text": gettext("Phases are known once all tasks of a start ran.")}
         return JsonResponse({"figure": None, "empty": empty})
     oldest_first = [
         (
@@ -38,8 +39,8 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         )
         for one in reversed(found.starts)
     ]
-    figure = phases_by_start(oldest_first, {name: label for name, (label, _) in PHASES.items()})
-    return JsonResponse({"figure": json.loads(figure.to_json()), "note": "Oldest first; instants are UTC."})
+    figure = phases_by_start(oldest_first, {name: str(label) for name, (label, _) in PHASES.items()})
+    return JsonResponse({"figure": json.loads(figure.to_json()), "note": gettext("Oldest first; instants are UTC.")})
 
 
 def _context(view: JobView, query: QueryDict) -> dict[str, object]:
@@ -50,7 +51,7 @@ def _context(view: JobView, query: QueryDict) -> dict[str, object]:
         "calls": calls,
         "about_calls": about_calls(calls),
         "troubled": calls.seconds[:SHOWN],
-        "phase_labels": {name: label for name, (label, _) in PHASES.items()},
+        "phase_labels": {name: str(label) for name, (label, _) in PHASES.items()},
         "jars": jars,
         "about_jars": about_jars(jars),
         "jar_kb": asked.jar_bytes and asked.jar_bytes // 1_000,

@@ -2,22 +2,25 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.lib.translations import gettext_lazy as _
 from webapp.starts.jar_downloads import JarDownloads
 from webapp.starts.job_starts import JobStarts, Start
 from webapp.starts.rpc_troubles import RpcTroubles
 
 PHASES = {
-    "detect": ("Detect", "from the first failed task to the decision to restart; before the downtime"),
-    "graph": ("Graph", "from the submission until scheduling began: the execution graph is built, the snapshot's _metadata is read"),
-    "cancel": ("Cancel", "until the last task of the attempt before had ended"),
-    "wait": ("Wait", "until the job was RUNNING again: the delay of its restart strategy, or no slots"),
-    "failed_attempts": ("Failed attempts", "deployments in which tasks failed again before all ran"),
-    "slots": ("Slots", "until the last task had its slot"),
-    "deploy": ("Deploy", "until the last task began to restore: it is sent to its TaskManager, which fetches the jars"),
-    "restore": ("Restore", "until the last task ran: state is restored, operators are opened"),
+    "detect": (_("Detect"), _("from the first failed task to the decision to restart; before the downtime")),
+    "graph": (_("Graph"), _("from the submission until scheduling began: the execution graph is built, the snapshot's _metadata is read")),
+    "cancel": (_("Cancel"), _("until the last task of the attempt before had ended")),
+    "wait": (_("Wait"), _("until the job was RUNNING again: the delay of its restart strategy, or no slots")),
+    "failed_attempts": (_("Failed attempts"), _("deployments in which tasks failed again before all ran")),
+    "slots": (_("Slots"), _("until the last task had its slot")),
+    "deploy": (_("Deploy"), _("until the last task began to restore: it is sent to its TaskManager, which fetches the jars")),
+    "restore": (_("Restore"), _("until the last task ran: state is restored, operators are opened")),
 }
-KINDS = {"start": "Start", "restart": "Restart", "rescale": "Rescale"}
+KINDS = {"start": _("Start"), "restart": _("Restart"), "rescale": _("Rescale")}
 MUCH_LONGER = 2.0
 """Times the usual from which a start is called slow."""
 HELD_UP_MS = 1_000
@@ -34,18 +37,32 @@ class Verdict:
 def verdict(found: JobStarts) -> Verdict:
     newest = found.newest
     if newest is None:
-        return Verdict("unknown", "?", "No start of this job was seen from its beginning until all tasks ran.")
+        return Verdict("unknown", "?", gettext("No start of this job was seen from its beginning until all tasks ran."))
     took = (
-        f"The newest {newest.kind} took {duration_text(newest.total_ms)}"
+        gettext("The newest %(kind)s took %(total_ms)s") % {"kind": newest.kind, "total_ms": duration_text(newest.total_ms)}
         if newest.total_ms is not None
-        else f"All tasks of the newest {newest.kind} ran"
+        else gettext("All tasks of the newest %(kind)s ran") % {"kind": newest.kind}
     )
     phase = newest.slowest_phase
-    most = f", most of it in {PHASES[phase.name][0].lower()} ({duration_text(phase.duration_ms)})" if phase else ""
+    most = (
+        gettext(", most of it in %(lower)s (%(duration_ms)s)")
+        % {"lower": PHASES[phase.name][0].lower(), "duration_ms": duration_text(phase.duration_ms)}
+        if phase
+        else ""
+    )
     slowest = straggler(newest)
-    held = f" {slowest} held all others up for {duration_text(newest.held_up_ms)}." if slowest else ""
+    held = (
+        gettext(" %(slowest)s held all others up for %(held_up_ms)s.")
+        % {"slowest": slowest, "held_up_ms": duration_text(newest.held_up_ms)}
+        if slowest
+        else ""
+    )
     ratio = newest.total_ms / newest.usual_total_ms if newest.total_ms is not None and newest.usual_total_ms else None
-    usual = "" if ratio is None else f" That is {ratio:.1f} times the median of earlier starts of jobs of this name."
+    usual = (
+        ""
+        if ratio is None
+        else gettext(" That is %(ratio)s times the median of earlier starts of jobs of this name.") % {"ratio": f"{ratio:.1f}"}
+    )
     is_slow = bool(held) or (ratio is not None and ratio >= MUCH_LONGER)
     return Verdict("warn" if is_slow else "ok", "◆" if is_slow else "●", f"{took}{most}.{usual}{held}")
 
@@ -55,46 +72,68 @@ def about_jars(found: JarDownloads) -> list[str]:
     said = []
     if found.processes:
         longest = found.downloads[0].at_most_ms
-        took = f"; the longest took at most {duration_text(longest)}" if longest is not None else ""
+        took = gettext("; the longest took at most %(longest)s") % {"longest": duration_text(longest)} if longest is not None else ""
         files = "file" if found.files == 1 else "files"
         managers = "TaskManager" if found.processes == 1 else "TaskManagers"
-        said.append(f"{count_text(found.processes)} {managers} fetched {count_text(found.files)} {files} from the JobManager{took}.")
+        said.append(
+            gettext("%(processes)s %(managers)s fetched %(files)s %(files_2)s from the JobManager%(took)s.")
+            % {
+                "processes": count_text(found.processes),
+                "managers": managers,
+                "files": count_text(found.files),
+                "files_2": files,
+                "took": took,
+            }
+        )
     else:
         said.append(
-            "No log of a TaskManager has a download from the JobManager: jars lie where TaskManagers find them, or no log was read."
+            gettext(
+                "No log of a TaskManager has a download from the JobManager: jars lie where TaskManagers find them, or no log was read."
+            )
         )
     if found.high_availability:
-        said.append("High availability is on: TaskManagers read jars from its storage, and from the JobManager only where that fails.")
+        said.append(
+            gettext("High availability is on: TaskManagers read jars from its storage, and from the JobManager only where that fails.")
+        )
     elif found.high_availability is None:
-        said.append("Whether high availability is on is not known, and so is what the JobManager sends.")
+        said.append(gettext("Whether high availability is on is not known, and so is what the JobManager sends."))
     if found.jar_bytes is None:
-        said.append("How large the jars are Flink reports nowhere: give it, and bytes and seconds follow.")
+        said.append(gettext("How large the jars are Flink reports nowhere: give it, and bytes and seconds follow."))
     elif found.sent_bytes is not None and found.saved_bytes is not None:
         said.append(
-            f"The JobManager sends {bytes_text(found.sent_bytes)} for one deployment, {duration_text(found.sent_ms)} at the given link."
+            gettext("The JobManager sends %(sent_bytes)s for one deployment, %(sent_ms)s at the given link.")
+            % {"sent_bytes": bytes_text(found.sent_bytes), "sent_ms": duration_text(found.sent_ms)}
         )
         said.append(
-            f"One download a host would save {bytes_text(found.saved_bytes)}, {duration_text(found.saved_ms)} of that."
+            gettext("One download a host would save %(saved_bytes)s, %(saved_ms)s of that.")
+            % {"saved_bytes": bytes_text(found.saved_bytes), "saved_ms": duration_text(found.saved_ms)}
             if found.saved_bytes
-            else "Each host runs one of its TaskManagers: one download a host would save nothing."
+            else gettext("Each host runs one of its TaskManagers: one download a host would save nothing.")
         )
     elif found.taskmanagers is None or found.hosts is None:
-        said.append("On how many TaskManagers and hosts it runs is not known.")
+        said.append(gettext("On how many TaskManagers and hosts it runs is not known."))
     return said
 
 
 def about_calls(found: RpcTroubles) -> str:
     if not found.is_known:
-        return "Whether calls timed out is not known: no log of this job was read for that hour."
+        return gettext("Whether calls timed out is not known: no log of this job was read for that hour.")
     if not found.seconds:
-        return "No request for a slot, no deployment and no request for a partition timed out in the hour before."
+        return gettext("No request for a slot, no deployment and no request for a partition timed out in the hour before.")
     worst = found.seconds[0]
-    phase = f", in {PHASES[worst.phase][0].lower()} of a start" if worst.phase else ""
-    return (
-        f"{count_text(found.slots)} requests for slots and {count_text(found.deployments)} calls about tasks timed out in an hour, "
-        f"{count_text(found.partitions)} partitions were not found, {count_text(found.taskmanagers_lost)} TaskManagers were lost. "
-        f"The worst second had {count_text(worst.calls)}{phase}."
-    )
+    phase = gettext(", in %(lower)s of a start") % {"lower": PHASES[worst.phase][0].lower()} if worst.phase else ""
+    return gettext(
+        "%(slots)s requests for slots and %(deployments)s calls about tasks timed out in an hour, %(partitions)s "
+        "partitions were not found, %(taskmanagers_lost)s TaskManagers were lost. The worst second had "
+        "%(calls)s%(phase)s."
+    ) % {
+        "slots": count_text(found.slots),
+        "deployments": count_text(found.deployments),
+        "partitions": count_text(found.partitions),
+        "taskmanagers_lost": count_text(found.taskmanagers_lost),
+        "calls": count_text(worst.calls),
+        "phase": phase,
+    }
 
 
 def straggler(start: Start) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+
 from ingest.uris import BadUri, canonical, is_below
 from webapp.storage.auditing.audit_request import spellings
 
@@ -26,5 +28,5 @@ def directory_below(written: str, root: str) -> str:
     if directory == root:
         return ""
     if not is_below(directory, root) or len(directory) > MOST_CHARS:
-        raise BadUri(directory, f"is no directory below {root}; give one, or none for the whole root")
+        raise BadUri(directory, gettext("is no directory below %(root)s; give one, or none for the whole root") % {"root": root})
     return directory

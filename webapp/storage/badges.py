@@ -1,19 +1,20 @@
 """States of storage as words, shapes and tones."""
 
 from webapp.lib.badges import Badge
+from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import AuditState
 
-CLEANABLE = Badge("can be cleaned", "●", "ok")
-NOT_CLEANABLE = Badge("not cleanable", "◆", "warn")
-NOT_AUDITED = Badge("not audited", "?", "unknown")
+CLEANABLE = Badge(_("can be cleaned"), "●", "ok")
+NOT_CLEANABLE = Badge(_("not cleanable"), "◆", "warn")
+NOT_AUDITED = Badge(_("not audited"), "?", "unknown")
 AUDIT_BADGES: dict[str, Badge] = {
-    AuditState.RUNNING: Badge("running", "…", "unknown"),
-    AuditState.WRITTEN: Badge("to be loaded", "…", "unknown"),
-    AuditState.LOADED: Badge("done", "●", "ok"),
-    AuditState.FAILED: Badge("failed", "▲", "crit"),
+    AuditState.RUNNING: Badge(_("running"), "…", "unknown"),
+    AuditState.WRITTEN: Badge(_("to be loaded"), "…", "unknown"),
+    AuditState.LOADED: Badge(_("done"), "●", "ok"),
+    AuditState.FAILED: Badge(_("failed"), "▲", "crit"),
 }
 YES, NO, UNKNOWN = Badge("yes", "●", "ok"), Badge("no", "▲", "crit"), Badge("unknown", "?", "unknown")
-PLAIN_NO = Badge("no", "◆", "warn")
+PLAIN_NO = Badge(_("no"), "◆", "warn")
 
 
 def answer(value: bool | None, no: Badge = NO) -> Badge:

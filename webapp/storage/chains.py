@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from spark_jobs.storage_words import CHAIN_KINDS
 from webapp.charts.job_graph import Edge, Geometry, Layout, Node, lay_out
@@ -73,11 +74,11 @@ def drawn(links: Sequence[ChainLink], jobs: Iterable[JobStorage], *, narrow: boo
 
 def _job(node: Node, job: JobStorage | None, needed: bool) -> DrawnJob:
     name = (job.job_name if job else None) or node.key[:12]
-    state = "unknown" if job is None or job.terminal is None else "ended" if job.terminal else "not ended"
-    size = bytes_text(job.bytes) if job else "no files in this root"
+    state = "unknown" if job is None or job.terminal is None else "ended" if job.terminal else gettext("not ended")
+    size = bytes_text(job.bytes) if job else gettext("no files in this root")
     verdict = "needed" if needed else "free"
     words = f"{name} ({node.key}): {state}, {size}" + (
-        ", other jobs refer to its files" if needed else ", no other job refers to its files"
+        gettext(", other jobs refer to its files") if needed else gettext(", no other job refers to its files")
     )
     url = reverse("job", args=(job.cluster, job.job_id)) if job and job.cluster and job.job_id else ""
     return DrawnJob(node, _fitted(name), f"{state} · {size}", verdict, words, url, needed)
@@ -97,5 +98,9 @@ def _link(edge: Edge, links: Sequence[ChainLink]) -> DrawnLink:
     if refers:
         files, size = sum(link.files for link in refers), sum(link.bytes for link in refers)
         checkpoints = max(link.checkpoints for link in refers)
-        words.insert(0, f"{count_text(files)} files, {bytes_text(size)}, referred to by {count_text(checkpoints)} checkpoints")
+        words.insert(
+            0,
+            gettext("%(files)s files, %(size)s, referred to by %(checkpoints)s checkpoints")
+            % {"files": count_text(files), "size": bytes_text(size), "checkpoints": count_text(checkpoints)},
+        )
     return DrawnLink(edge, bool(refers), "; ".join(words))

@@ -2,31 +2,33 @@
 
 from django.db import models
 
+from webapp.lib.translations import gettext_lazy as _
+
 
 class RootKind(models.TextChoices):
     """What Flink writes below a root. Files of high availability are read for references and never a candidate."""
 
-    CHECKPOINTS = "checkpoints", "checkpoints"
-    SAVEPOINTS = "savepoints", "savepoints"
-    HIGH_AVAILABILITY = "high_availability", "high availability"
+    CHECKPOINTS = "checkpoints", _("checkpoints")
+    SAVEPOINTS = "savepoints", _("savepoints")
+    HIGH_AVAILABILITY = "high_availability", _("high availability")
 
 
 class AuditState(models.TextChoices):
-    RUNNING = "running", "running"
-    WRITTEN = "written", "written, not loaded yet"
-    LOADED = "loaded", "loaded"
-    FAILED = "failed", "failed"
+    RUNNING = "running", _("running")
+    WRITTEN = "written", _("written, not loaded yet")
+    LOADED = "loaded", _("loaded")
+    FAILED = "failed", _("failed")
 
 
 class AuditPurpose(models.TextChoices):
     """Who asked for an audit: the schedule, a person at the command line, or a plan that checks itself again."""
 
-    SCHEDULED = "scheduled", "scheduled"
-    COMMAND = "command", "asked for"
-    PLAN = "plan", "re-check of a plan"
+    SCHEDULED = "scheduled", _("scheduled")
+    COMMAND = "command", _("asked for")
+    PLAN = "plan", _("re-check of a plan")
 
 
 class SimulationState(models.TextChoices):
-    ASKED = "asked", "asked for"
-    DONE = "done", "done"
-    FAILED = "failed", "failed"
+    ASKED = "asked", _("asked for")
+    DONE = "done", _("done")
+    FAILED = "failed", _("failed")

@@ -2,6 +2,8 @@
 
 import logging
 
+from django.utils.translation import gettext
+
 from spark_jobs.manifest import BadManifest
 from spark_jobs.storage_words import KINDS, VERDICTS
 from webapp.lib.filter_sets import ListFilters
@@ -33,9 +35,9 @@ class FileFilters(ListFilters):
 def read(figures: RootFigures, wanted: Wanted, size: int) -> tuple[FilePage, str]:
     """A page, or none and why. The files of an old audit are gone; any storage may fail with any error."""
     if not figures.audit.files_kept:
-        return FilePage([]), "The list of files of this audit is no longer kept."
+        return FilePage([]), gettext("The list of files of this audit is no longer kept.")
     try:
         return VerdictFiles.of(loading.read_manifest(figures.audit)).page(wanted, size), ""
     except (OSError, BadManifest):
         log.exception("Verdicts of audit %s could not be read", figures.audit.audit_id)
-        return FilePage([]), "The list of files of this audit could not be read; the server's log has the reason."
+        return FilePage([]), gettext("The list of files of this audit could not be read; the server's log has the reason.")

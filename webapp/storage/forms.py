@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 
+from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.models import StorageRoot
 
 
@@ -15,19 +16,19 @@ class StorageRootForm(forms.ModelForm):
         fields = ("uri", "kind", "read_at", "clusters", "enabled", "audit_every_h", "replication", "quarantine_uri")
         labels = {
             "uri": "URI",
-            "kind": "What lies there",
-            "read_at": "Read at",
+            "kind": _("What lies there"),
+            "read_at": _("Read at"),
             "clusters": "Clusters",
-            "enabled": "Audit it",
-            "audit_every_h": "Hours between audits",
-            "replication": "Replication factor",
+            "enabled": _("Audit it"),
+            "audit_every_h": _("Hours between audits"),
+            "replication": _("Replication factor"),
             "quarantine_uri": "Quarantine",
         }
         help_texts = {
-            "uri": "state.checkpoints.dir, such as s3://bucket/flink or hdfs://ns/flink",
-            "read_at": "Where Weir reads the same files, if elsewhere: another mount or endpoint.",
-            "clusters": "That write to it or read from it.",
-            "quarantine_uri": "Where a clean-up moves files; empty for a directory beside the root.",
+            "uri": _("state.checkpoints.dir, such as s3://bucket/flink or hdfs://ns/flink"),
+            "read_at": _("Where Weir reads the same files, if elsewhere: another mount or endpoint."),
+            "clusters": _("That write to it or read from it."),
+            "quarantine_uri": _("Where a clean-up moves files; empty for a directory beside the root."),
         }
         widgets = {"clusters": forms.SelectMultiple(attrs={"size": 6})}
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from spark_jobs.storage_words import DOUBTS, KINDS, NOT_CLEANABLE, REASONS, VERDICTS
 from webapp.charts.storage import StoragePoint, word_of
+from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.models import AuditDoubt, RootFigures, VerdictFigures
 
 MISSING = "missing"
-MISSING_MEANS = "Referred to by a checkpoint, and not there: whatever needs it cannot be restored."
+MISSING_MEANS = _("Referred to by a checkpoint, and not there: whatever needs it cannot be restored.")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from ingest.errors import Refused
 from ingest.storage.identities import same_directory
@@ -35,7 +36,7 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
             if other != row.uri:
                 refuse_overlap([row.uri, other])
     except Refused as error:
-        raise ValidationError({"uri": f"{error} It is registered as {other}."}) from error
+        raise ValidationError({"uri": gettext("%(error)s It is registered as %(other)s.") % {"error": error, "other": other}}) from error
     _refuse_second_name(row, root)
     row.quarantine_uri = _outside(row)
     row.full_clean()
@@ -65,10 +66,11 @@ def _refuse_second_name(row: StorageRoot, root: Root) -> None:
     for other in StorageRoot.objects.exclude(pk=row.pk):
         place = Root(other.uri, other.read_at or None).reading
         if same_directory(root.reading, place):
-            why = (
-                f"{root.reading} and {place}, where the root {other.uri} is read, are one directory, or one in the other: what is needed "
-                "under one name would look dead under the other. Declare one an alias of the other (WEIR_STORAGE_ALIASES), keep one root."
-            )
+            why = gettext(
+                "%(reading)s and %(place)s, where the root %(uri)s is read, are one directory, or one in the other: what "
+                "is needed under one name would look dead under the other. Declare one an alias of the other "
+                "(WEIR_STORAGE_ALIASES), keep one root."
+            ) % {"reading": root.reading, "place": place, "uri": other.uri}
             raise ValidationError({"read_at" if row.read_at else "uri": why})
 
 
@@ -82,5 +84,5 @@ def _outside(row: StorageRoot) -> str:
         raise ValidationError({"quarantine_uri": str(error)}) from error
     roots = [row.uri, *StorageRoot.objects.values_list("uri", flat=True)]
     if any(is_below(uri, root) or is_below(root, uri) for root in roots):
-        raise ValidationError({"quarantine_uri": "It must lie outside all roots."})
+        raise ValidationError({"quarantine_uri": gettext("It must lie outside all roots.")})
     return uri

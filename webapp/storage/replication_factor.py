@@ -9,16 +9,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db.models.fields.json import KT
+from django.utils.translation import gettext
 
 from webapp.fleet.models import JobCurrent
+from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import latest
 
 REPLICATED = ("hdfs", "viewfs", "webhdfs")
 OPTION = "flink.hadoop.dfs.replication"
 """Flink hands options with this prefix to its HDFS client without it."""
-LISTED = "as the listing says of each file"
-DECLARE = "Declare it in the settings of the root."
+LISTED = _("as the listing says of each file")
+DECLARE = _("Declare it in the settings of the root.")
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,8 @@ def common(factors: Iterable[ReplicationFactor]) -> ReplicationFactor:
         return several.pop()
     known = {one.factor for one in several}
     if len(known) == 1 and None not in known:
-        return ReplicationFactor(known.pop(), "as its roots have it")
-    return ReplicationFactor(None, "Raw bytes are unknown: replication factors of its roots differ.") if known - {None} else NONE
+        return ReplicationFactor(known.pop(), gettext("as its roots have it"))
+    return ReplicationFactor(None, gettext("Raw bytes are unknown: replication factors of its roots differ.")) if known - {None} else NONE
 
 
 def is_replicated(uri: str) -> bool:
@@ -108,16 +110,19 @@ def _listed(uris: set[str]) -> dict[str, ReplicationFactor]:
 def _mean(size: int, raw: int) -> ReplicationFactor:
     if raw % size == 0:
         return ReplicationFactor(raw // size, LISTED)
-    return ReplicationFactor(raw / size, f"on average, {LISTED}")
+    return ReplicationFactor(raw / size, gettext("on average, %(listed)s") % {"listed": LISTED})
 
 
 def _factor(root: StorageRoot, configured: Mapping[str, set[int]]) -> ReplicationFactor:
     if root.replication is not None:
-        return ReplicationFactor(root.replication, "as declared for the root")
+        return ReplicationFactor(root.replication, gettext("as declared for the root"))
     if not is_replicated(root.uri):
         return NONE
     found = set().union(*(configured.get(cluster.name, set()) for cluster in root.clusters.all()))
     if len(found) == 1 and 0 not in found:
-        return ReplicationFactor(found.pop(), f"as {OPTION} of its clusters says")
-    several = "its clusters differ" if found else "neither listed, declared nor configured"
-    return ReplicationFactor(None, f"Raw bytes are unknown: the replication factor is {several}. {DECLARE}")
+        return ReplicationFactor(found.pop(), gettext("as %(option)s of its clusters says") % {"option": OPTION})
+    several = gettext("its clusters differ") if found else gettext("neither listed, declared nor configured")
+    return ReplicationFactor(
+        None,
+        gettext("Raw bytes are unknown: the replication factor is %(several)s. %(declare)s") % {"several": several, "declare": DECLARE},
+    )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from webapp.fleet.models import JobCurrent
 from webapp.storage.idle_snapshots import MOST_ROWS, EndedJob, KeptSavepoint, age_ms, ended_jobs, kept_savepoints
 from webapp.storage.models import JobStorage, RootFigures
@@ -49,10 +51,12 @@ def retention(figures: RootFigures) -> Retention:
     oldest = oldest_files(figures.audit)
     running = _running(figures, oldest or {})
     if running and oldest is None:
-        unknown.append("How old the files are that jobs still need is not known: the lists of this audit are gone or too long.")
+        unknown.append(gettext("How old the files are that jobs still need is not known: the lists of this audit are gone or too long."))
     ages = [one.oldest_file_age_ms for one in running if one.oldest_file_age_ms is not None]
     if len(running) == MOST_ROWS:
-        unknown.append(f"Of more than {MOST_ROWS} jobs that have not ended those with most bytes are listed.")
+        unknown.append(
+            gettext("Of more than %(most_rows)s jobs that have not ended those with most bytes are listed.") % {"most_rows": MOST_ROWS}
+        )
     return Retention(
         root_uri=figures.root,
         as_of=figures.as_of,

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from ingest.uris import BadUri, Spellings, canonical, is_below
 from webapp.checkpoints.models import CheckpointFact
@@ -103,4 +104,4 @@ def _of_paths(most: int) -> Iterator[tuple[str, str, str, str]]:
             path = (told_path or "").rstrip("/")
             for kind, pattern in ((RootKind.CHECKPOINTS, _JOB_AND_CHECKPOINT), (RootKind.SAVEPOINTS, _SAVEPOINT)):
                 if match := pattern.search(path):
-                    yield cluster, str(kind), path[: match.start()], "paths of checkpoints"
+                    yield cluster, str(kind), path[: match.start()], gettext("paths of checkpoints")

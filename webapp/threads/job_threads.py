@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from spark_jobs.diagnosis.thread_dumps import DumpedThread, own_method, sentence, task_of
 from webapp.fleet.models import JobCurrent
 from webapp.placement.samples import read_samples
@@ -71,14 +73,14 @@ def job_threads(job: JobCurrent, at: datetime, now: datetime, vertex_id: str = "
         sampled = read_samples(job.cluster, job.job_id, tasks, at)
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Where tasks of %s on %s run could not be read from the lake", job.job_id, job.cluster)
-        return JobThreads(None, (), "The lake could not be read; the server's log has the reason.")
+        return JobThreads(None, (), gettext("The lake could not be read; the server's log has the reason."))
     where: dict[str, dict[str, list[int]]] = {}
     for vertex, sample in sampled.vertices.items():
         for subtask, name in enumerate(sample.taskmanagers):
             if name is not None and (not vertex_id or vertex == vertex_id):
                 where.setdefault(name, {}).setdefault(vertex, []).append(subtask)
     if not where:
-        return JobThreads(None, (), "On which TaskManagers its tasks run is not known: no sample of the last minutes says so.")
+        return JobThreads(None, (), gettext("On which TaskManagers its tasks run is not known: no sample of the last minutes says so."))
     names = {_text(one.get("name")): key for key, one in vertices.items() if not vertex_id or key == vertex_id}
     chosen = sorted(where)[:MOST_TASKMANAGERS]
     rows = {row.taskmanager_id: row for row in ThreadDump.objects.filter(cluster=job.cluster, taskmanager_id__in=chosen)}
@@ -91,7 +93,7 @@ def _taskmanager(
     name: str, host: str | None, tasks: Mapping[str, Sequence[int]], row: ThreadDump | None, names: Mapping[str, str], now: datetime
 ) -> DumpedTaskManager:
     if row is None:
-        return DumpedTaskManager(name, host, tasks, None, (), is_waited_for=False, may_ask=True, sentence="No dump was asked for.")
+        return DumpedTaskManager(name, host, tasks, None, (), is_waited_for=False, may_ask=True, sentence=gettext("No dump was asked for."))
     waited_for = row.ask_at is not None and row.wanted_at > now - GIVEN_UP_AFTER
     rests = row.answered_at is not None and row.answered_at > now - NOT_BEFORE
     threads = sorted((_thread(one, names) for one in row.threads), key=lambda one: (not one.vertex_id, one.thread.name))
@@ -112,12 +114,12 @@ def _text(name: object) -> str:
 
 
 def _sentence(row: ThreadDump, waited_for: bool) -> str:
-    newest = " The one shown was taken before." if row.taken_at else ""
+    newest = gettext(" The one shown was taken before.") if row.taken_at else ""
     if waited_for and row.asked == 0:
-        return f"A dump is wanted; the next collect cycle asks for it.{newest}"
+        return gettext("A dump is wanted; the next collect cycle asks for it.%(newest)s") % {"newest": newest}
     if row.state == State.TAKEN:
         return ""
     if row.state == State.FAILED:
-        again = " It is asked again." if waited_for else ""
-        return f"Flink gave none: {row.note}{again}{newest}"
-    return f"It was wanted, and the cluster could not be asked since.{newest}"
+        again = gettext(" It is asked again.") if waited_for else ""
+        return gettext("Flink gave none: %(note)s%(again)s%(newest)s") % {"note": row.note, "again": again, "newest": newest}
+    return gettext("It was wanted, and the cluster could not be asked since.%(newest)s") % {"newest": newest}

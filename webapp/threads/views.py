@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
@@ -34,17 +35,17 @@ def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     vertex_id, wanted = request.POST.get("vertex", ""), request.POST.get("taskmanager", "")
     if view.is_past:
-        messages.error(request, "This job does not run any more, so that there is nothing to dump.")
+        messages.error(request, gettext("This job does not run any more, so that there is nothing to dump."))
     else:
         found = _threads(view, vertex_id)
         of = [one.taskmanager_id for one in found.taskmanagers if wanted in ("", one.taskmanager_id)]
         if wanted and not of:
-            raise Http404("No task of this job runs on that TaskManager.")
+            raise Http404(gettext("No task of this job runs on that TaskManager."))
         asked = sum(want(cluster, one, timezone.now(), by=request.user.get_username()) for one in of[:MOST_ASKED])
         if asked:
-            messages.success(request, "Flink is asked for a thread dump with the next collect cycle.")
+            messages.success(request, gettext("Flink is asked for a thread dump with the next collect cycle."))
         else:
-            messages.info(request, found.why or "It is being asked for, or was answered a moment ago.")
+            messages.info(request, found.why or gettext("It is being asked for, or was answered a moment ago."))
     query = f"?{urlencode({'vertex': vertex_id})}" if vertex_id else ""
     return redirect(reverse("threads", args=(cluster, job_id)) + query)
 
@@ -58,7 +59,7 @@ def _context(request: HttpRequest, cluster: str, job_id: str) -> dict[str, objec
     vertices = {one.get("vertex_id"): str(one.get("name") or one.get("vertex_id")) for one in (view.job.graph or {}).get("vertices") or ()}
     vertex_id = request.GET.get("vertex", "")
     if vertex_id and vertex_id not in vertices:
-        raise Http404(f"The plan of this job has no vertex {vertex_id[:64]}.")
+        raise Http404(gettext("The plan of this job has no vertex %(vertex_id)s.") % {"vertex_id": vertex_id[:64]})
     found = _threads(view, vertex_id)
     return {
         "view": view,

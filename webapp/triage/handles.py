@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
 from ingest.errors import IngestError
 from webapp.storage.xray import xray_reader
 from webapp.storage.xray.location import NotLocated, located
@@ -34,7 +36,10 @@ def handles(file: NamedFile, referrers: Sequence[Referrer], unknown: list[str]) 
         try:
             rows = xray_reader.handles_of(located(one.metadata_path), file.path)
         except (NotLocated, IngestError, OSError) as error:
-            unknown.append(f"{one.metadata_path} could not be read for the operators that need the file: {error}")
+            unknown.append(
+                gettext("%(metadata_path)s could not be read for the operators that need the file: %(error)s")
+                % {"metadata_path": one.metadata_path, "error": error}
+            )
             continue
         graph: dict[str, Any] = (job.graph if (job := jobs.get(one.job_id)) else None) or {}
         names = {vertex.get("vertex_id"): vertex.get("name") for vertex in graph.get("vertices") or ()}

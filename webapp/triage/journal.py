@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import PlanDamaged
@@ -35,7 +37,11 @@ class Deed:
 
     @property
     def sentence(self) -> str:
-        return f"Plan {self.plan_name}, {self.at:%Y-%m-%d %H:%M} UTC: {SENTENCES[self.outcome]}"
+        return gettext("Plan %(plan_name)s, %(at)s UTC: %(outcome)s") % {
+            "plan_name": self.plan_name,
+            "at": f"{self.at:%Y-%m-%d %H:%M}",
+            "outcome": SENTENCES[self.outcome],
+        }
 
 
 def deeds(path: str) -> tuple[list[Deed], list[str]]:

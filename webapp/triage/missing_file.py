@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from ingest.storage.roots import Root
 from spark_jobs.manifest import BadManifest
 from webapp.cleanup.references import Storage
@@ -73,12 +75,12 @@ class Triage:
 def triage(written: str) -> Triage:
     """``written`` is a path or an exception that names one. Raises :class:`ingest.uris.BadUri`."""
     file = named_file(written)
-    unknown = [] if file.root else ["The file lies below no registered storage root: audits do not look there."]
+    unknown = [] if file.root else [gettext("The file lies below no registered storage root: audits do not look there.")]
     known = _history(file, unknown)
     owner = _owner(file)
     needing, as_of = referrers(file, known, unknown)
     deeds, unreadable = journal.deeds(file.path)
-    unknown += [f"The journal of plan {name} cannot be read." for name in unreadable]
+    unknown += [gettext("The journal of plan %(name)s cannot be read.") % {"name": name} for name in unreadable]
     return Triage(
         path=file.path,
         place=file.place,
@@ -102,13 +104,13 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
     try:
         found = audited_files.history(file.path)
     except TooMany:
-        unknown.append("The newest audits list more files than are looked through here.")
+        unknown.append(gettext("The newest audits list more files than are looked through here."))
     except (OSError, BadManifest):
         log.exception("Audits of %s could not be read", file.path)
-        unknown.append("The lists of the newest audits could not be read; the server's log has the reason.")
+        unknown.append(gettext("The lists of the newest audits could not be read; the server's log has the reason."))
     else:
         if file.root and not found.looked:
-            unknown.append("No audit of its root has kept its list of files.")
+            unknown.append(gettext("No audit of its root has kept its list of files."))
         return found
     return History(None, None, 0, None)
 
@@ -168,9 +170,9 @@ def _compared(file: NamedFile, owner: Owner | None, known: History, unknown: lis
         before = audited_files.beside(first, quiet)
         left = {row["path"] for row in audited_files.beside(second, quiet)}
     except TooMany:
-        unknown.append("Ended jobs have more files than are compared here.")
+        unknown.append(gettext("Ended jobs have more files than are compared here."))
         return None
     except (OSError, BadManifest):
-        unknown.append("The lists of files before and after could not be compared.")
+        unknown.append(gettext("The lists of files before and after could not be compared."))
         return None
     return removals(before, left, owner.job_id, first.as_of, second.as_of)

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from spark_jobs.manifest import BadManifest
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import CheckpointStorage, MissingFile
@@ -34,7 +36,7 @@ def referrers(file: NamedFile, known: History, unknown: list[str]) -> tuple[tupl
         try:
             paths = set(audited_files.referrers(audit, file.path))
         except (TooMany, OSError, BadManifest):
-            unknown.append("What refers to the file could not be read from the newest audit.")
+            unknown.append(gettext("What refers to the file could not be read from the newest audit."))
     lacking = MissingFile.objects.filter(audit__in=latest_audits(), path=file.path[:600])
     superseded = dict(lacking.values_list("metadata_path", "superseded"))
     rows = CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path__in=paths | superseded.keys())

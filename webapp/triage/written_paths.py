@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from ingest.storage.layout import JOB_DIRECTORY, METADATA_NAME, PLACES, UNKNOWN
 from ingest.uris import BadUri, canonical, is_below
 from spark_jobs.diagnosis.missing_files import missing_file
@@ -46,7 +48,7 @@ def named_file(written: str) -> NamedFile:
                 path, root = f"{scheme}://{authority}{path.removeprefix('file:')}", other
                 break
     if "/" not in path.removeprefix("file:").strip("/"):
-        raise BadUri(text, "names no file of a checkpoint; give its path or the exception that names it.")
+        raise BadUri(text, gettext("names no file of a checkpoint; give its path or the exception that names it."))
     directory = _DIRECTORY.search(path)
     place = next((name for name, pattern in _PLACES if pattern.search(path)), UNKNOWN)
     return NamedFile(path, place, directory[2] if directory else None, directory[1] if directory else None, root)

@@ -7,6 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from spark_jobs.storage_words import VERDICTS
@@ -28,9 +29,14 @@ def over_time(request: HttpRequest) -> HttpResponse:
         rows = rows.filter(root=uri)
     found = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
     if not found:
-        return _empty("No audit yet", "Totals show from the first audit on.")
+        return _empty(gettext("No audit yet"), gettext("Totals show from the first audit on."))
     points = _points(found)
-    return _drawn(history(points), f"{len(points):,} audits." if len(points) > 1 else "One audit so far: a trend needs a second one.")
+    return _drawn(
+        history(points),
+        gettext("%(points)s audits.") % {"points": f"{len(points):,}"}
+        if len(points) > 1
+        else gettext("One audit so far: a trend needs a second one."),
+    )
 
 
 def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:
@@ -50,7 +56,7 @@ def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:
 def sizes(request: HttpRequest) -> HttpResponse:
     figures = latest_of(parameter(request, "uri"))
     if figures is None or not figures.size_histogram:
-        return _empty("No files", "The last audit found none, or none was made yet.")
+        return _empty(gettext("No files"), gettext("The last audit found none, or none was made yet."))
     steps = [SizeStep(int(step["le_bytes"]), int(step["files"]), int(step["bytes"])) for step in figures.size_histogram]
     return _drawn(file_sizes(_filled(steps)), "")
 

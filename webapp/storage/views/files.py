@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from spark_jobs.manifest import BadManifest
@@ -25,7 +26,7 @@ def files(request: HttpRequest) -> HttpResponse:
     wanted = filters.wanted
     figures = latest_of(wanted.root)
     if figures is None:
-        raise Http404("No audit has looked at this root.")
+        raise Http404(gettext("No audit has looked at this root."))
     found, unreadable = read(figures, wanted, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
     reasons = _reasons([wanted.verdict] if wanted.verdict else NOT_LIVE)
     context: dict[str, Any] = {
@@ -36,9 +37,9 @@ def files(request: HttpRequest) -> HttpResponse:
         "filter_form": filter_form(
             request,
             filters,
-            Control("verdict", "Verdict", [("", "Any verdict"), *_options(NOT_LIVE)]),
-            Control("reason", "Reason", [("", "Any reason"), *_options(reasons)]),
-            Control("kind", "Kind of orphan", [("", "Any kind"), *_options(KINDS)]),
+            Control("verdict", "Verdict", [("", gettext("Any verdict")), *_options(NOT_LIVE)]),
+            Control("reason", "Reason", [("", gettext("Any reason")), *_options(reasons)]),
+            Control("kind", gettext("Kind of orphan"), [("", gettext("Any kind")), *_options(KINDS)]),
         ),
         "wanted": wanted,
         "found": found,
@@ -55,11 +56,11 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
     filters.check()
     figures = latest_of(filters.wanted.root)
     if figures is None or not figures.audit.files_kept:
-        raise Http404("No list of files is kept of this root.")
+        raise Http404(gettext("No list of files is kept of this root."))
     try:
         rows = VerdictFiles.of(loading.read_manifest(figures.audit)).matching(filters.wanted)
     except (OSError, BadManifest) as error:
-        raise Http404("The list of files of this root cannot be read.") from error
+        raise Http404(gettext("The list of files of this root cannot be read.")) from error
     return export_response(form, "weir-files-not-live", COLUMNS, rows)
 
 

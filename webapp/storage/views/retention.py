@@ -3,6 +3,7 @@
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.storage.models import StorageRoot
@@ -18,7 +19,7 @@ ROWS_SHOWN = 100
 def page(request: HttpRequest) -> HttpResponse:
     figures = latest_of(parameter(request, "uri"))
     if figures is None:
-        raise Http404("No audit has looked at this root.")
+        raise Http404(gettext("No audit has looked at this root."))
     found = retention(figures)
     context = {
         "found": found,

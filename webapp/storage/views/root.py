@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.findings.badges import SEVERITY_BADGES
@@ -56,7 +57,7 @@ def root(request: HttpRequest) -> HttpResponse:
     registered = StorageRoot.objects.prefetch_related("clusters").filter(uri=uri).first()
     figures, now = latest_of(uri), timezone.now()
     if registered is None and figures is None:
-        raise Http404(f"{uri[:200] or 'This'} is no registered root, and no audit has looked at it.")
+        raise Http404(gettext("%(uri)s is no registered root, and no audit has looked at it.") % {"uri": uri[:200] or "This"})
     context: dict[str, Any] = {
         "uri": uri,
         "root": registered,
@@ -77,7 +78,7 @@ def export_jobs(request: HttpRequest, form: str) -> HttpResponseBase:
     """All jobs of the root's newest audit."""
     figures = latest_of(parameter(request, "uri"))
     if figures is None:
-        raise Http404("No audit has looked at this root.")
+        raise Http404(gettext("No audit has looked at this root."))
     names = [field.name for field in JobStorage._meta.fields if field.name not in ("id", "audit")]
     rows = JobStorage.objects.filter(audit=figures.audit, root=figures.root).order_by("-bytes", "-id").values(*names)
     return export_response(form, "weir-storage-jobs", names, rows.iterator(1_000))

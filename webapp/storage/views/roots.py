@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
@@ -26,7 +27,7 @@ def add(request: HttpRequest) -> HttpResponse:
     clusters = Cluster.objects.filter(name__in=request.GET.getlist("clusters")[:200])
     form = StorageRootForm(request.POST or None, initial={**initial, "clusters": clusters})
     if request.method == "POST" and _saved(form):
-        messages.success(request, f"{form.instance.uri} is added; an audit starts within a minute.")
+        messages.success(request, gettext("%(uri)s is added; an audit starts within a minute.") % {"uri": form.instance.uri})
         work_keys.audit_now(timezone.now())
         return redirect(_page(form.instance))
     return render(request, "storage/root_form.html", {"form": form, "root": None})
@@ -38,7 +39,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     root = get_object_or_404(StorageRoot, pk=pk)
     form = StorageRootForm(request.POST or None, instance=root)
     if request.method == "POST" and _saved(form):
-        messages.success(request, f"{root.uri} is saved; the next audit uses it.")
+        messages.success(request, gettext("%(uri)s is saved; the next audit uses it.") % {"uri": root.uri})
         return redirect(_page(root))
     return render(request, "storage/root_form.html", {"form": form, "root": root})
 
@@ -52,10 +53,10 @@ def attest(request: HttpRequest, pk: int) -> HttpResponse:
         return render(request, "storage/attest.html", {"root": root, "readers": known_readers(root, timezone.now())})
     if "withdraw" in request.POST:
         withdraw(root)
-        messages.success(request, "The attestation is withdrawn: nothing below this root is cleaned.")
+        messages.success(request, gettext("The attestation is withdrawn: nothing below this root is cleaned."))
     else:
         attest_root(root, request.user.get_username(), request.user)  # type: ignore[arg-type]  # operators only: signed in
-        messages.success(request, "Your attestation is noted with your name; it counts from the next audit on.")
+        messages.success(request, gettext("Your attestation is noted with your name; it counts from the next audit on."))
     return redirect(_page(root))
 
 
@@ -64,7 +65,9 @@ def attest(request: HttpRequest, pk: int) -> HttpResponse:
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     root = get_object_or_404(StorageRoot, pk=pk)
     root.delete()
-    messages.success(request, f"{root.uri} is no longer audited. What audits found of it stays until its time is over.")
+    messages.success(
+        request, gettext("%(uri)s is no longer audited. What audits found of it stays until its time is over.") % {"uri": root.uri}
+    )
     return redirect("storage")
 
 
@@ -72,9 +75,9 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def audit_now(request: HttpRequest) -> HttpResponse:
     if work_keys.audit_now(timezone.now()):
-        messages.success(request, "An audit of all registered roots starts within a minute.")
+        messages.success(request, gettext("An audit of all registered roots starts within a minute."))
     else:
-        messages.warning(request, "No root is registered, or all are paused.")
+        messages.warning(request, gettext("No root is registered, or all are paused."))
     return redirect("storage")
 
 

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from ingest.uris import BadUri
@@ -30,7 +31,7 @@ def simulator(request: HttpRequest) -> HttpResponseBase:
     uri = parameter(request, "uri")
     figures = latest_of(uri)
     if figures is None:
-        raise Http404("No audit has looked at this root.")
+        raise Http404(gettext("No audit has looked at this root."))
     if request.method == "POST":
         return ask(request, figures)
     days, below = _days(request.GET.get("days", "")), request.GET.get("below", "").replace("\x00", "")[:1_000]

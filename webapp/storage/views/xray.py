@@ -6,6 +6,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from ingest.errors import IngestError
@@ -43,10 +44,13 @@ def xray(request: HttpRequest) -> HttpResponse:
     except NotLocated as error:
         context["refused"], status = str(error), 404
     except FileNotFoundError:
-        context["refused"], status = f"{written} is not there any more: Flink deletes checkpoints that are replaced.", 404
+        context["refused"], status = (
+            gettext("%(written)s is not there any more: Flink deletes checkpoints that are replaced.") % {"written": written},
+            404,
+        )
     except (IngestError, OSError) as error:
         log.warning("%s could not be read: %s", written, error)
-        context["refused"] = f"{written} could not be read: {error}"
+        context["refused"] = gettext("%(written)s could not be read: %(error)s") % {"written": written, "error": error}
     return render(request, "storage/xray.html", context, status=status)
 
 
@@ -75,7 +79,12 @@ def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
         "operators": [(operator, xray_treemap.name_of(operator, names)) for operator in found.operators[:OPERATORS_SHOWN]],
         "more_operators": max(len(found.operators) - OPERATORS_SHOWN, 0) + found.operators_left_out,
         "states": [
-            (state, state.operator_name or names.get(state.operator_id) or f"operator {state.operator_id[:8]}")
+            (
+                state,
+                state.operator_name
+                or names.get(state.operator_id)
+                or gettext("operator %(operator_id)s") % {"operator_id": state.operator_id[:8]},
+            )
             for state in found.states[:STATES_SHOWN]
         ],
         "more_states": max(len(found.states) - STATES_SHOWN, 0) + found.states_left_out,
@@ -94,7 +103,7 @@ def _compared(file: Any, other: str) -> dict[str, Any]:
     except NotLocated as error:
         return {"not_compared": str(error)}
     except (IngestError, OSError) as error:
-        return {"not_compared": f"{other} could not be read: {error}"}
+        return {"not_compared": gettext("%(other)s could not be read: %(error)s") % {"other": other, "error": error}}
 
 
 def _fact(job: JobCurrent | None, found: Xray) -> Any:

@@ -7,6 +7,7 @@ from datetime import UTC
 from pathlib import Path
 
 import fsspec
+from django.utils.translation import gettext
 
 from ingest.metadata.files import NAME, MetadataFile
 from ingest.storage.instants import modified_at
@@ -39,14 +40,16 @@ def located(written: str) -> MetadataFile:
     path = metadata_path(written)
     row = root_of(path)
     if row is None:
-        raise NotLocated(f"{path} lies below no registered storage root; add one to have it read.")
+        raise NotLocated(gettext("%(path)s lies below no registered storage root; add one to have it read.") % {"path": path})
     root = Root(row.uri, row.read_at or None)
     reading = root.readable(path)
     try:
         filesystem, name = fsspec.core.url_to_fs(reading, use_listings_cache=False)
         _refuse_escape(filesystem, name, root)
     except ValueError as error:
-        raise NotLocated(f"{path} cannot be looked for where its root is read: {error}") from error
+        raise NotLocated(
+            gettext("%(path)s cannot be looked for where its root is read: %(error)s") % {"path": path, "error": error}
+        ) from error
     info = filesystem.info(name)
     modified = modified_at(info)
     return MetadataFile(path, info.get("size"), modified and modified.astimezone(UTC), reading)
@@ -58,4 +61,4 @@ def _refuse_escape(filesystem: object, name: str, root: Root) -> None:
     if "file" not in ((protocol,) if isinstance(protocol, str) else tuple(protocol)):
         return
     if not Path(name).resolve().is_relative_to(Path(local_path(root.reading)).resolve()):
-        raise NotLocated(f"{name} leads out of its root.")
+        raise NotLocated(gettext("%(name)s leads out of its root.") % {"name": name})

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from django.utils.translation import gettext
 
 from ingest.errors import Refused
 from ingest.metadata import columns
@@ -99,12 +100,18 @@ def _uploaded(piece: Handle | KeyedState) -> int | None:
 
 def _table(file: MetadataFile) -> tuple[Seen, pa.Table]:
     if file.size is not None and file.size > MOST_BYTES:
-        raise TooLarge(f"It has {file.size:,} bytes; a page reads {MOST_BYTES:,} at most. Use python -m ingest metadata {file.path}.")
+        raise TooLarge(
+            gettext("It has %(size)s bytes; a page reads %(most_bytes)s at most. Use python -m ingest metadata %(path)s.")
+            % {"size": f"{file.size:,}", "most_bytes": f"{MOST_BYTES:,}", "path": file.path}
+        )
     seen, kept, rows = Seen(), [], 0
     for batch in columns.batches(seen.watch(file.pieces())):
         rows += batch.num_rows
         if rows > MOST_HANDLES:
-            raise TooLarge(f"It has more than {MOST_HANDLES:,} handles. Use python -m ingest metadata {file.path}.")
+            raise TooLarge(
+                gettext("It has more than %(most_handles)s handles. Use python -m ingest metadata %(path)s.")
+                % {"most_handles": f"{MOST_HANDLES:,}", "path": file.path}
+            )
         seen.absolute += measures.absolute(batch)
         kept.append(batch.select(_KEPT))
     schema = pa.schema([columns.SCHEMA.field(name) for name in _KEPT])
@@ -116,7 +123,7 @@ def _table(file: MetadataFile) -> tuple[Seen, pa.Table]:
 
 def _xray(file: MetadataFile, seen: Seen, table: pa.Table) -> Xray:
     if seen.header is None or seen.end is None:
-        raise ValueError(f"{file.path} was not read to its end.")
+        raise ValueError(gettext("%(path)s was not read to its end.") % {"path": file.path})
     owner = owner_directory(file.directory)
     job_id = job_id_of(owner)
     files = measures.distinct_files(table)

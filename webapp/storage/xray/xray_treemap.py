@@ -4,6 +4,8 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from webapp.charts.treemap import Rect, squarified
 from webapp.lib.quantities import bytes_text, percent_text
 from webapp.storage.xray.contents import OperatorContents, Xray
@@ -54,13 +56,22 @@ def treemap(xray: Xray, names: Mapping[str, str], frame: Rect = WIDE) -> Treemap
 
 
 def name_of(operator: OperatorContents, names: Mapping[str, str]) -> str:
-    return operator.name or names.get(operator.operator_id, "") or f"operator {operator.operator_id[:8]}"
+    return (
+        operator.name
+        or names.get(operator.operator_id, "")
+        or gettext("operator %(operator_id)s") % {"operator_id": operator.operator_id[:8]}
+    )
 
 
 def _operator(operator: OperatorContents, rect: Rect, names: Mapping[str, str], whole: int) -> OperatorBox:
     name = name_of(operator, names)
     share = percent_text(operator.state_bytes / whole) if whole else "–"
-    words = f"{name}: {bytes_text(operator.state_bytes)}, {share} of the state, {operator.subtasks} subtasks with state"
+    words = gettext("%(name)s: %(state_bytes)s, %(share)s of the state, %(subtasks)s subtasks with state") % {
+        "name": name,
+        "state_bytes": bytes_text(operator.state_bytes),
+        "share": share,
+        "subtasks": operator.subtasks,
+    }
     title = _fitting(f"{name} {bytes_text(operator.state_bytes)}", rect.width - 10)
     has_title = rect.height > 34 and bool(title)
     return OperatorBox(
@@ -81,7 +92,12 @@ def _subtasks(operator: OperatorContents, name: str, frame: Rect) -> tuple[Subta
     entries.sort(key=lambda entry: -entry[0])
     rects = squarified([size for size, _label, _colour in entries], frame)
     return tuple(
-        SubtaskBox(rect, _fitting(label, rect.width - 6) if rect.height > 15 else "", f"{name}, subtask {label}: {bytes_text(size)}", level)
+        SubtaskBox(
+            rect,
+            _fitting(label, rect.width - 6) if rect.height > 15 else "",
+            gettext("%(name)s, subtask %(label)s: %(size)s") % {"name": name, "label": label, "size": bytes_text(size)},
+            level,
+        )
         for (size, label, level), rect in zip(entries, rects, strict=True)
     )
 
