@@ -32,7 +32,7 @@ def _table(found: JobPlacement) -> Iterator[str]:
     yield f"{'':<22}{'fullest':>9}{'/ mean':>8}{'vertex':>8}{'busy':>8}{'buffers':>10}{'moved':>10}"
     for one in found.outcomes:
         yield (
-            f"{str(LABELS[one.key]):<22}{one.tasks[0]:>9,}{_number(one.max_over_mean):>8}{one.concentration:>8.2f}{_number(one.busy_max):>8}"
+            f"{LABELS[one.key]!s:<22}{one.tasks[0]:>9,}{_number(one.max_over_mean):>8}{one.concentration:>8.2f}{_number(one.busy_max):>8}"
             f"{one.buffers_least:>10,}{'-' if one.moved is None else format(one.moved, ','):>10}"
         )
     if found.taskmanagers:

@@ -41,7 +41,7 @@ def _words(found: JobRestores) -> Iterator[str]:
     yield summary(found)
     for one in found.choices:
         time = duration_text(one.estimate.expected_ms) if one.estimate else "not known"
-        yield f"  {str(LABELS[one.kind]):<36}{bytes_text(one.file_bytes):>10} in {count_text(one.files):>8} files  {time}"
+        yield f"  {LABELS[one.kind]!s:<36}{bytes_text(one.file_bytes):>10} in {count_text(one.files):>8} files  {time}"
     for union in found.unions:
         yield (
             f"  union state of {union.operator or union.operator_id}: {count_text(union.reads)} reads, {bytes_text(union.read_bytes)}; "

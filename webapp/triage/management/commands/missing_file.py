@@ -49,6 +49,6 @@ def _words(found: Triage) -> Iterator[str]:
     for handle in found.handles:
         yield f"    operator           {handle.operator or handle.operator_id}, subtask {handle.subtask}, {handle.kind}"
     for cause in found.causes:
-        yield f"  {str(VERDICTS[cause.verdict].word):<20} {LABELS[cause.key]}: {cause.because}"
+        yield f"  {VERDICTS[cause.verdict].word!s:<20} {LABELS[cause.key]}: {cause.because}"
     for line in found.unknown:
         yield f"  ? {line}"
