@@ -93,7 +93,7 @@ def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS, lim
         if kind == CHECKPOINT:
             choices.append(_local(choices[-1], observed))
     setting = _LOCAL_SETTINGS[0] if (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS else _LOCAL_SETTINGS[1]
-    written = gettext(", execution.checkpointing.local-backup.enabled: true") if setting == _LOCAL_SETTINGS[0] else ""
+    written = ", execution.checkpointing.local-backup.enabled: true" if setting == _LOCAL_SETTINGS[0] else ""
     states, local_setting = operator_states(job), f"{setting}: true{written}"
     return JobRestores(job, local, local_setting, observed, tuple(choices), unions, of, read_ms, tuple(unknown), regions, states)
 

@@ -12,7 +12,6 @@ from functools import reduce
 from operator import or_
 
 from django.db.models import Min, Q
-from django.utils.translation import gettext
 
 from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.lib.instants import drawable
@@ -137,7 +136,7 @@ def _deployed(job: JobCurrent, start: Start, logged: dict[str, list[tuple[dateti
         cluster=job.cluster,
         job_id=job.job_id,
         kind="task_state",
-        reason=gettext("DEPLOYING -> INITIALIZING"),
+        reason="DEPLOYING -> INITIALIZING",
         ts__gte=max(begun, first),
         ts__lte=ended,
     )
