@@ -41,13 +41,13 @@ def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page"
     if not plan.files:
         raise PlanActionRefused(gettext("The plan holds no file: there is nothing to approve."))
     said = {"approved_at": at, "approved_by": user, "approved_name": user.get_username()[:200], "approved_through": through[:200]}
-    _move(plan, (PlanState.PLANNED,), PlanState.APPROVED, "approved", **said)
+    _move(plan, (PlanState.PLANNED,), PlanState.APPROVED, gettext("approved"), **said)
 
 
 def withdraw(plan: CleanupPlan, name: str) -> None:
     """Nobody can apply it any more."""
     open_ = (PlanState.PLANNED, PlanState.APPROVED)
-    _move(plan, open_, PlanState.WITHDRAWN, "withdrawn", ordered_name=name[:200], finished_at=timezone.now())
+    _move(plan, open_, PlanState.WITHDRAWN, gettext("withdrawn"), ordered_name=name[:200], finished_at=timezone.now())
 
 
 def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
@@ -58,12 +58,12 @@ def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
             % {"short_name": plan.short_name}
         )
     _refuse_expired(plan, at)
-    _start(plan, (PlanState.APPROVED, PlanState.HALTED), PlanState.APPLYING, "applied", name, at)
+    _start(plan, (PlanState.APPROVED, PlanState.HALTED), PlanState.APPLYING, gettext("applied"), name, at)
 
 
 def start_undo(plan: CleanupPlan, name: str, at: datetime) -> None:
     """Until the purge has begun; also of a plan that is being applied, which then stops. Raises :class:`PlanActionRefused`."""
-    _start(plan, (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED), PlanState.UNDOING, "undone", name, at)
+    _start(plan, (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED), PlanState.UNDOING, gettext("undone"), name, at)
 
 
 def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
@@ -74,7 +74,7 @@ def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
             gettext("Plan %(short_name)s can be undone until %(over_at)s UTC; it is purged from then on, not before.")
             % {"short_name": plan.short_name, "over_at": f"{over_at:%Y-%m-%d %H:%M}"}
         )
-    _start(plan, (PlanState.QUARANTINED, PlanState.HALTED), PlanState.PURGING, "purged", name, at)
+    _start(plan, (PlanState.QUARANTINED, PlanState.HALTED), PlanState.PURGING, gettext("purged"), name, at)
 
 
 def wake(plan: CleanupPlan, at: datetime) -> None:

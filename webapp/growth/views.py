@@ -24,7 +24,7 @@ from webapp.growth.models import JobGrowth, StorageQuota
 from webapp.growth.quotas import set_quota, uses
 from webapp.growth.sorting import SORTS, GrowthSort
 from webapp.growth.trends import WINDOWS, Until, total
-from webapp.growth.words import EMPTY, needed_days, until_date, until_text
+from webapp.growth.words import EMPTY, grouping_title, needed_days, until_date, until_text
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
@@ -46,7 +46,8 @@ def growth(request: HttpRequest) -> HttpResponse:
     window = filters.window
     context: dict[str, Any] = {
         "by": by,
-        "choices": groupings(),
+        "by_word": grouping_title(by),
+        "choices": [(name, grouping_title(name)) for name in groupings()],
         "windows": WINDOWS,
         "window": window,
         "metric": _metric(request),

@@ -13,6 +13,13 @@ EMPTY = {
     "text": _("Days come from the daily roll-ups of checkpoints and from storage audits, and are summed up every quarter of an hour."),
 }
 
+GROUPINGS = {"job": _("job"), "cluster": _("cluster"), "team": _("team")}
+"""What labels of clusters are called that most people use; others are shown as they are."""
+
+
+def grouping_title(name: str) -> str:
+    return str(GROUPINGS.get(name, name))
+
 
 def needed_days(window: int) -> int:
     return max(LEAST_DAYS, round(LEAST_SHARE * window))

@@ -84,7 +84,7 @@ def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS, lim
     for kind in (CHECKPOINT, SAVEPOINT):
         fact = _newest(job, kind)
         if fact is None:
-            unknown.append(gettext("No completed %(kind)s is known.") % {"kind": kind})
+            unknown.append(gettext("No completed %(kind)s is known.") % {"kind": gettext(kind)})
             continue
         xray = _xray(fact, unknown)
         if kind == CHECKPOINT and xray is not None:

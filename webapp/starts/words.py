@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.lib.translations import gettext_lazy as _
@@ -39,9 +39,9 @@ def verdict(found: JobStarts) -> Verdict:
     if newest is None:
         return Verdict("unknown", "?", gettext("No start of this job was seen from its beginning until all tasks ran."))
     took = (
-        gettext("The newest %(kind)s took %(total_ms)s") % {"kind": newest.kind, "total_ms": duration_text(newest.total_ms)}
+        gettext("The newest %(kind)s took %(total_ms)s") % {"kind": KINDS[newest.kind].lower(), "total_ms": duration_text(newest.total_ms)}
         if newest.total_ms is not None
-        else gettext("All tasks of the newest %(kind)s ran") % {"kind": newest.kind}
+        else gettext("All tasks of the newest %(kind)s ran") % {"kind": KINDS[newest.kind].lower()}
     )
     phase = newest.slowest_phase
     most = (
@@ -73,17 +73,12 @@ def about_jars(found: JarDownloads) -> list[str]:
     if found.processes:
         longest = found.downloads[0].at_most_ms
         took = gettext("; the longest took at most %(longest)s") % {"longest": duration_text(longest)} if longest is not None else ""
-        files = "file" if found.files == 1 else "files"
-        managers = "TaskManager" if found.processes == 1 else "TaskManagers"
+        files = ngettext("%(files)s file", "%(files)s files", found.files) % {"files": count_text(found.files)}
+        managers = ngettext("%(taskmanagers)s TaskManager", "%(taskmanagers)s TaskManagers", found.processes) % {
+            "taskmanagers": count_text(found.processes)
+        }
         said.append(
-            gettext("%(processes)s %(managers)s fetched %(files)s %(files_2)s from the JobManager%(took)s.")
-            % {
-                "processes": count_text(found.processes),
-                "managers": managers,
-                "files": count_text(found.files),
-                "files_2": files,
-                "took": took,
-            }
+            gettext("%(managers)s fetched %(files)s from the JobManager%(took)s.") % {"managers": managers, "files": files, "took": took}
         )
     else:
         said.append(

@@ -43,7 +43,7 @@ def entries(catalogue: Catalog) -> dict[Key, Entry]:
 
 
 def key_of(entry: Entry) -> Key:
-    return str(entry.context or ""), entry.id[0] if isinstance(entry.id, tuple) else str(entry.id)
+    return str(entry.context or ""), entry.id[0] if isinstance(entry.id, tuple | list) else str(entry.id)
 
 
 def text_of(entry: Entry) -> str:

@@ -15,6 +15,7 @@ from webapp.findings.models import Finding
 from webapp.lib.badges import as_far_as_known
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
+from webapp.lib.translations import gettext_lazy as _
 from webapp.storage import chains
 from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer
 from webapp.storage.freshness import is_known, is_late, root_badge
@@ -48,6 +49,14 @@ JOB_SORTS = {
     "small": KeysetColumn("small_files", descending=True),
     "foreign": KeysetColumn("foreign_bytes", descending=True),
     "missing": KeysetColumn("missing_files", descending=True),
+}
+SORT_TITLES = {
+    "size": _("size"),
+    "orphans": _("orphans"),
+    "waste": _("waste"),
+    "small": _("small"),
+    "foreign": _("foreign"),
+    "missing": _("missing"),
 }
 
 
@@ -116,7 +125,7 @@ def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot |
         "jobs": job_page,
         "job_rows": [(job, parts(job)) for job in job_page.rows],
         "sort": sort,
-        "sorts": list(JOB_SORTS),
+        "sorts": SORT_TITLES,
         "checkpoints": checkpoint_page,
         "checkpoint_rows": [_checkpoint(row, known) for row in checkpoint_page.rows],
         "missing": missing_page,
