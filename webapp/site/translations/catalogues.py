@@ -43,7 +43,11 @@ def entries(catalogue: Catalog) -> dict[Key, Entry]:
 
 
 def key_of(entry: Entry) -> Key:
-    return str(entry.context or ""), entry.id[0] if isinstance(entry.id, tuple | list) else str(entry.id)
+    # Babel reads the context out of a compiled file as bytes, and what counts as a list.
+    context: object = entry.context or ""
+    return context.decode() if isinstance(context, bytes) else str(context), entry.id[0] if isinstance(entry.id, tuple | list) else str(
+        entry.id
+    )
 
 
 def text_of(entry: Entry) -> str:
