@@ -1,0 +1,134 @@
+"""Reads the sentences of ``ingest`` and ``spark_jobs`` out of their sources, each with the kinds of the values that are put in."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from webapp.config.environment import PROJECT_DIR
+from webapp.wording.forms import NAME
+from webapp.wording.value_kinds import Sources, called, instead_of_names, kind_of, plural_of
+
+SOURCES = (
+    "spark_jobs/diagnosis/**/*.py",
+    "spark_jobs/fold/*.py",
+    "spark_jobs/storage_words.py",
+)
+"""Modules whose sentences pages show as they were stored."""
+
+NAMING_CALLS = frozenset({"Evidence", "compared", "Related"})
+"""Calls whose texts are shown even where they are one word."""
+
+_PHRASE = re.compile(r"[A-Za-z`\d][\w`%)'-]*[.,:;]? [^\n]*[A-Za-z]{2,}")
+_WORD_IN_FORM = re.compile(r"(?:^|[\s(])[A-Za-z][A-Za-z'-]+(?=$|[\s.,:;)])")
+_LABEL = re.compile(r"[a-z][a-z-]+")
+
+
+def sources() -> Sources:
+    paths = sorted({path for pattern in SOURCES for path in PROJECT_DIR.glob(pattern)})
+    return Sources({str(path.relative_to(PROJECT_DIR)): ast.parse(path.read_text()) for path in paths})
+
+
+def stored_sentences(known: Sources) -> dict[str, str]:
+    """Message → a letter for the kind of each of its gaps, by message."""
+    found: dict[str, str] = {}
+    for tree in known.trees.values():
+        for node, inside in _strings(tree):
+            for msgid, kinds in _messages(node, known, inside):
+                found[msgid] = _wider(found.get(msgid, kinds), kinds)
+    return dict(sorted(found.items()))
+
+
+def stand_ins(known: Sources) -> list[str]:
+    """Constants that stand where a name is not known."""
+    return sorted({text for tree in known.trees.values() for text in instead_of_names(tree)})
+
+
+def _strings(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
+    """Every string that is no docstring, key, comparison or part of another; and whether one word is enough for it."""
+    passed: set[int] = set()
+    named: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            passed.add(id(node.value))
+        elif isinstance(node, ast.Dict):
+            passed |= {id(key) for key in node.keys if key is not None}
+        elif isinstance(node, ast.Compare):
+            passed |= {id(one) for one in (node.left, *node.comparators)}
+        elif isinstance(node, ast.Subscript):
+            passed |= {id(one) for one in ast.walk(node.slice)}
+        elif isinstance(node, ast.JoinedStr):
+            passed |= {id(part) for part in node.values}
+            specs = [part.format_spec for part in node.values if isinstance(part, ast.FormattedValue) and part.format_spec]
+            passed |= {id(one) for spec in specs for one in ast.walk(spec)}
+        elif isinstance(node, ast.Call):
+            name = called(node)
+            if name in {"compile", "getattr", "ValueError", "KeyError", "TypeError", "exception", "startswith", "endswith", "split", "get", "count_text"}:
+                passed |= {id(one) for argument in node.args for one in ast.walk(argument)}
+            elif name in NAMING_CALLS:
+                named |= {id(one) for argument in (*node.args, *(word.value for word in node.keywords)) for one in ast.walk(argument)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr | ast.Constant | ast.Call) and id(node) not in passed:
+            yield node, id(node) in named  # type: ignore[misc]  # narrowed by isinstance
+
+
+def _messages(node: ast.expr, known: Sources, named: bool) -> Iterator[tuple[str, str]]:
+    if isinstance(node, ast.Call):
+        yield from plural_of(node)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        text = node.value.strip()
+        if not set(text) & set("{}\n") and (_PHRASE.search(text) or (named and _LABEL.fullmatch(text))):
+            yield text, ""
+    elif isinstance(node, ast.JoinedStr):
+        yield from _of_joined(node, known)
+
+
+def _of_joined(node: ast.JoinedStr, known: Sources) -> Iterator[tuple[str, str]]:
+    literal = "".join(str(part.value) if isinstance(part, ast.Constant) else "\0" for part in node.values)
+    if not _WORD_IN_FORM.search(literal.replace("\0", " ")) or not re.search(r"\s", literal.strip()) or "{" in literal or "\n" in literal:
+        return
+    text, kinds, taken = "", "", set[str]()
+    for part in _joined_capitals(node.values):
+        if isinstance(part, ast.Constant):
+            text += str(part.value)
+        elif isinstance(part, ast.FormattedValue):
+            gap = _free(_gap_name(part.value), taken)
+            text, kinds = f"{text}{{{gap}}}", kinds + kind_of(part, known)
+    yield text.strip(), kinds
+
+
+def _joined_capitals(parts: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    """``{x[0].upper()}{x[1:]}`` is x, with a capital."""
+    for part in parts:
+        if isinstance(part, ast.FormattedValue) and ast.unparse(part.value).endswith("[0].upper()"):
+            continue
+        yield part
+
+
+def _gap_name(value: ast.expr) -> str:
+    if isinstance(value, ast.Name):
+        return value.id.strip("_").lower()
+    if isinstance(value, ast.Attribute):
+        return value.attr.strip("_").lower()
+    if isinstance(value, ast.Call) and value.args and called(value).endswith(("_text", "brief", "brief_name", "len", "str", "brief_names")):
+        return _gap_name(value.args[-1] if called(value) in {"brief_name", "brief_names"} else value.args[0])
+    if isinstance(value, ast.Call):
+        return called(value).strip("_").removesuffix("_text").lower() or "value"
+    if isinstance(value, ast.Subscript | ast.Starred | ast.FormattedValue):
+        return _gap_name(value.value)
+    if isinstance(value, ast.BinOp):
+        return _gap_name(value.left)
+    if isinstance(value, ast.BoolOp):
+        return _gap_name(value.values[0])
+    return "words" if isinstance(value, ast.IfExp) else "value"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    free = next(one for one in (name, *(f"{name}{number}" for number in range(2, 99))) if one not in taken)
+    taken.add(free)
+    return free
+
+
+def _wider(one: str, other: str) -> str:
+    """Where two places make the same text of different values, the kind that takes both."""
+    return "".join(a if a == b else NAME for a, b in zip(one, other, strict=True))
+

@@ -1,0 +1,49 @@
+"""``{{ finding.title|translated:finding }}``: a stored English text in the reader's language. Every template has it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import template
+
+from webapp.wording.translation import translated as translated_text
+
+register = template.Library()
+_MOST_NAMES = 200
+
+
+@register.filter
+def translated(text: Any, of: Any = None) -> Any:
+    """``of``: the finding, or whatever has names as one has; or one name. Other values than texts stay as they are."""
+    return translated_text(text, names_of(of)) if isinstance(text, str) else text
+
+
+def names_of(of: Any) -> set[str]:
+    """Names of jobs, vertices, hosts and files that a finding's texts may hold."""
+    if of is None or isinstance(of, str):
+        return {of} if of else set()
+    named = (getattr(of, field, None) for field in ("subject", "job_name", "cluster", "name"))
+    found = {one for one in named if isinstance(one, str)}
+    for related in getattr(of, "related", None) or ():
+        found.update(_texts(related.get("subject") if isinstance(related, dict) else None))
+        found.update(_texts(related.get("path") if isinstance(related, dict) else None))
+    found.update(_named(getattr(of, "data", None)))
+    return set(sorted(found)[:_MOST_NAMES])
+
+
+def _named(data: Any) -> Iterator[str]:
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if isinstance(value, str) and key in ("name", "vertex", "vertex_name", "host", "task", "job_name", "root"):
+                yield value
+            elif not isinstance(value, str):
+                yield from _named(value)
+    elif isinstance(data, list | tuple):
+        for one in data[:_MOST_NAMES]:
+            yield from _named(one)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        yield from (one for one in value if isinstance(one, str))

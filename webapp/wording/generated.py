@@ -1,0 +1,28 @@
+"""Writes ``sentences.py``, so that what code says is known without reading all of it again."""
+
+from webapp.config.environment import PROJECT_DIR
+from webapp.wording.extraction import sources, stand_ins, stored_sentences
+
+PATH = PROJECT_DIR / "webapp" / "wording" / "sentences.py"
+_HEAD = '''"""Made by `manage.py stored_sentences`: each sentence of code that knows no Django, with the kinds of its values (`forms.py`)."""
+# ruff: noqa: E501, RUF001
+
+from django.utils.translation import gettext_noop
+
+SENTENCES: tuple[tuple[str, str], ...] = (
+'''
+OF_LISTS = (", ", "{names} and {count} more")
+
+
+def text() -> str:
+    known = sources()
+    lines = [f"    (gettext_noop({_quoted(msgid)}), {_quoted(kinds)}),\n" for msgid, kinds in stored_sentences(known).items()]
+    lists = [f"gettext_noop({_quoted(one)})\n" for one in OF_LISTS]
+    instead = ", ".join(_quoted(one) for one in stand_ins(known))
+    return f"{_HEAD}{''.join(lines)})\n{''.join(lists)}STAND_INS = frozenset({{{instead}}})\n"
+
+
+def _quoted(text: str) -> str:
+    """As the formatter writes it: between double quotes, unless it has some."""
+    escaped = text.replace("\\", "\\\\")
+    return f"'{escaped}'" if '"' in text and "'" not in text else '"' + escaped.replace('"', '\\"') + '"'

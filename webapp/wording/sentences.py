@@ -1,0 +1,2 @@
+SENTENCES: tuple[tuple[str,str],...] = ()
+STAND_INS = frozenset()

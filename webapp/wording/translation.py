@@ -1,0 +1,150 @@
+"""A stored English text in the language of whoever reads it. What nothing is known of stays as it is, and so do names that others gave."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from django.utils.translation import get_language, gettext
+
+from webapp.wording.forms import NAME, NAMES, NUMBER, PHRASE, put_in
+from webapp.wording.matching import FORMS
+from webapp.wording.sentences import STAND_INS
+
+MOST_LETTERS = 6_000
+MOST_DEPTH = 6
+_SENTENCE_END = re.compile(r"(?<=[.!?]) (?=\S)")
+_CLAUSE_END = re.compile(r"(?<=\S)(?=[;,] )|(?<=[:,;]) (?=\S)|(?<=\S) (?=\()")
+_MOST_CLAUSES = 12
+_MORE = re.compile(r"(?s)(.+) and ([\d,]+) more")
+_FIRST_MARK = 0xE000
+_MOST_NAMES = 0x1800
+_MARK = re.compile("[\ue000-\uf7ff]")
+_NOUN = re.compile(r"([\d,]+) ([a-z][a-z' -]*)")
+
+
+def translated(text: str, names: Iterable[str] = ()) -> str:
+    """``names``: those that the text may hold; none of their letters is taken for words of ours."""
+    language = get_language() or "en"
+    if language.startswith("en") or not text or len(text) > MOST_LETTERS or _MARK.search(text):
+        return text
+    return _translated(language, text, tuple(sorted({one for one in names if " " in one and one in text}, key=len, reverse=True)))
+
+
+@lru_cache(maxsize=8_192)
+def _translated(language: str, text: str, names: tuple[str, ...]) -> str:
+    marked = text
+    for number, name in enumerate(names[:_MOST_NAMES]):
+        marked = marked.replace(name, chr(_FIRST_MARK + number))
+    found = _text(marked, 0)
+    if found is None and marked != text:
+        return _text(text, 0) or text
+    return text if found is None else _MARK.sub(lambda mark: names[ord(mark[0]) - _FIRST_MARK], found)
+
+
+def _text(text: str, depth: int) -> str | None:
+    """None where no part of it is known."""
+    bare = text.strip()
+    if not bare or depth > MOST_DEPTH:
+        return None
+    return _whole(bare, depth) or _by_sentences(bare, depth) or _whole(bare, depth, across_sentences=True) or _by_clauses(bare, depth)
+
+
+def _whole(text: str, depth: int, *, across_sentences: bool = False) -> str | None:
+    for spelled in (text, text[0].lower() + text[1:], text[0].upper() + text[1:]):
+        if spelled in FORMS.constants:
+            known = gettext(spelled)
+            return known if known != spelled else None
+        if counted := _counted(spelled):
+            return counted
+        if found := FORMS.of(spelled, across_sentences=across_sentences):
+            form, values = found
+            message = gettext(form.msgid)
+            if message != form.msgid:
+                kinds = dict(zip(form.gaps, form.kinds, strict=True))
+                return put_in(message, {gap: _value(kinds[gap], value, depth + 1) for gap, value in values.items()})
+    return None
+
+
+def _counted(text: str) -> str | None:
+    """``1 checkpoint``, ``3 checkpoints``."""
+    if match := _NOUN.fullmatch(text):
+        for noun in (match[2], f"{match[2]}s"):
+            message = gettext(msgid := f"{{count}} {noun}")
+            if message != msgid:
+                return put_in(message, {"count": match[1]})
+    return None
+
+
+def _by_sentences(text: str, depth: int) -> str | None:
+    """The longest beginning that is known, then what follows it; a sentence that is not known stays as it is."""
+    pieces = _SENTENCE_END.split(text)
+    if len(pieces) < 2:
+        return None
+    shown: list[str] = []
+    at, known = 0, False
+    while at < len(pieces):
+        for end in range(len(pieces) - (at == 0), at, -1):
+            if found := _whole(" ".join(pieces[at:end]), depth):
+                shown.append(found)
+                known = True
+                break
+        else:
+            end = at + 1
+            shown.append(f"{' ' if shown else ''}{pieces[at]} ")
+        at = end
+    return "".join(shown).strip() if known else None
+
+
+def _by_clauses(text: str, depth: int) -> str | None:
+    """Clauses that were put together: all of them are known, or none is translated."""
+    cuts = [0, *(place.start() for place in _CLAUSE_END.finditer(text)), len(text)]
+    if len(cuts) < 3 or len(cuts) > _MOST_CLAUSES:
+        return None
+    shown: list[str] = []
+    at = 0
+    while at < len(cuts) - 1:
+        for end in range(len(cuts) - 1, at, -1):
+            piece = text[cuts[at] : cuts[end]].strip()
+            if (at, end) != (0, len(cuts) - 1) and (found := _whole(piece, depth)):
+                shown.append(found)
+                at = end
+                break
+        else:
+            return None
+    return "".join(shown)
+
+
+def _value(kind: str, value: str, depth: int) -> str:
+    if kind == PHRASE:
+        return _text(value, depth) or _several(value, depth) or value
+    if kind == NAMES:
+        return _names(value)
+    if kind == NAME and value in STAND_INS:
+        return gettext(value)
+    if kind != NUMBER and value.endswith(" bytes"):
+        return gettext("{count} bytes").replace("{count}", value.removesuffix(" bytes"))
+    return value
+
+
+def _several(value: str, depth: int) -> str | None:
+    """Phrases in a list, all of them known."""
+    more = _MORE.fullmatch(value)
+    items = [piece for part in (more[1] if more else value).split(", ") for piece in part.split(" and ")]
+    known = [_whole(item, depth) for item in items]
+    if len(items) < 2 or not all(known):
+        return None
+    return _joined([item for item in known if item], more[2] if more else None)
+
+
+def _names(value: str) -> str:
+    """What stands between names is ours only where it cannot be a part of one: between marked names, numbers, or names of one word."""
+    more = _MORE.fullmatch(value)
+    items = [piece for part in (more[1] if more else value).split(", ") for piece in part.split(" and ")]
+    if any(" " in item for item in items) or len(items) < 2 and not more:
+        return value
+    return _joined(items, more[2] if more else None)
+
+
+def _joined(items: list[str], more: str | None) -> str:
+    listed = gettext(", ").join(items)
+    return gettext("{names} and {count} more").replace("{count}", more).replace("{names}", listed) if more else listed
