@@ -107,6 +107,7 @@ TEMPLATES = [
                 "webapp.lib.filters",
                 "webapp.lib.host_links",
                 "webapp.lib.silence_links",
+                "webapp.wording.filters",
             ],
         },
     },

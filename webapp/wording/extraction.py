@@ -62,13 +62,25 @@ def _strings(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
             passed |= {id(one) for spec in specs for one in ast.walk(spec)}
         elif isinstance(node, ast.Call):
             name = called(node)
-            if name in {"compile", "getattr", "ValueError", "KeyError", "TypeError", "exception", "startswith", "endswith", "split", "get", "count_text"}:
+            if name in {
+                "compile",
+                "getattr",
+                "ValueError",
+                "KeyError",
+                "TypeError",
+                "exception",
+                "startswith",
+                "endswith",
+                "split",
+                "get",
+                "count_text",
+            }:
                 passed |= {id(one) for argument in node.args for one in ast.walk(argument)}
             elif name in NAMING_CALLS:
                 named |= {id(one) for argument in (*node.args, *(word.value for word in node.keywords)) for one in ast.walk(argument)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr | ast.Constant | ast.Call) and id(node) not in passed:
-            yield node, id(node) in named  # type: ignore[misc]  # narrowed by isinstance
+            yield node, id(node) in named
 
 
 def _messages(node: ast.expr, known: Sources, named: bool) -> Iterator[tuple[str, str]]:
@@ -131,4 +143,3 @@ def _free(name: str, taken: set[str]) -> str:
 def _wider(one: str, other: str) -> str:
     """Where two places make the same text of different values, the kind that takes both."""
     return "".join(a if a == b else NAME for a, b in zip(one, other, strict=True))
-

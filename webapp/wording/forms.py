@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 NUMBER, FIGURE, NAME, NAMES, PHRASE = "DFNLP"
-"""A number; a number with its unit; a name that others gave; several of them; words of ours, which may be none, to be translated in turn."""
+"""A number; a number with its unit; a name that others gave; several of them; words of ours (or none), translated in turn."""
 
 _GAP = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"(?<![\w{])[A-Za-z][\w'-]*(?![\w}])")
@@ -29,7 +29,7 @@ class Form:
     @property
     def words(self) -> list[str]:
         """Whole words that every text of this form has."""
-        return [word for word in _WORD.findall(_GAP.sub("{}", self.msgid))]
+        return list(_WORD.findall(_GAP.sub("{}", self.msgid)))
 
 
 def form_of(msgid: str, kinds: str) -> Form:

@@ -4,8 +4,9 @@ from webapp.config.environment import PROJECT_DIR
 from webapp.wording.extraction import sources, stand_ins, stored_sentences
 
 PATH = PROJECT_DIR / "webapp" / "wording" / "sentences.py"
-_HEAD = '''"""Made by `manage.py stored_sentences`: each sentence of code that knows no Django, with the kinds of its values (`forms.py`)."""
-# ruff: noqa: E501, RUF001
+_HEAD = '''"""By `manage.py stored_sentences`: each sentence of code that knows no Django, with the kinds of its values (forms.py)."""
+# ruff: noqa: E501
+# fmt: off
 
 from django.utils.translation import gettext_noop
 

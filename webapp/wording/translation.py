@@ -140,7 +140,7 @@ def _names(value: str) -> str:
     """What stands between names is ours only where it cannot be a part of one: between marked names, numbers, or names of one word."""
     more = _MORE.fullmatch(value)
     items = [piece for part in (more[1] if more else value).split(", ") for piece in part.split(" and ")]
-    if any(" " in item for item in items) or len(items) < 2 and not more:
+    if any(" " in item for item in items) or (len(items) < 2 and not more):
         return value
     return _joined(items, more[2] if more else None)
 

@@ -47,7 +47,7 @@ def _kind(value: ast.expr, known: Sources, depth: int) -> str:
     if isinstance(value, ast.JoinedStr):
         return PHRASE if any(isinstance(part, ast.Constant) and any(map(str.isalpha, str(part.value))) for part in value.values) else NAME
     if isinstance(value, ast.IfExp):
-        return _widest((_kind(one, known, depth) for one in (value.body, value.orelse)))
+        return _widest(_kind(one, known, depth) for one in (value.body, value.orelse))
     if isinstance(value, ast.BoolOp):
         return _kind(value.values[0], known, depth)
     if isinstance(value, ast.BinOp):
@@ -73,7 +73,9 @@ def _of_call(call: ast.Call, known: Sources, depth: int) -> str:
         return PHRASE
     if name in {"list_text", "join"} and call.args:
         return PHRASE if _kind(_element(call.args[0]), known, depth + 1) == PHRASE else NAMES
-    if name in {"strip", "rstrip", "lstrip", "lower", "upper", "capitalize", "removesuffix", "replace"} and isinstance(call.func, ast.Attribute):
+    if name in {"strip", "rstrip", "lstrip", "lower", "upper", "capitalize", "removesuffix", "replace"} and isinstance(
+        call.func, ast.Attribute
+    ):
         return _kind(call.func.value, known, depth + 1)
     return _of_function(name, known, depth) or NAME
 
@@ -130,10 +132,9 @@ def _of_name(value: ast.Name, known: Sources, depth: int) -> str:
 
 def _assigned(home: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
     for node in ast.walk(home):
-        if isinstance(node, ast.NamedExpr) and node.target.id == name:
-            yield node.value
-        elif isinstance(node, ast.AnnAssign | ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name and node.value:
-            yield node.value
+        if isinstance(node, ast.NamedExpr | ast.AnnAssign | ast.AugAssign):
+            if isinstance(node.target, ast.Name) and node.target.id == name and node.value:
+                yield node.value
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name) and target.id == name:
