@@ -17,6 +17,7 @@ from ingest.metadata.files import find
 from ingest.metadata.handles import handles
 from tests.integration.running import RunningWeir, until
 from tests.lab.cluster import Lab, start
+from tests.migrated import home_with_database
 
 pytestmark = pytest.mark.integration
 
@@ -55,7 +56,10 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("cleanup")
     # Spark has enough to do with audits; what is known of jobs is brought up to date when it is needed.
     cycles = {"WEIR_DEMO": "false", "WEIR_SPARK_INTERVAL_S": "3600"}
-    with start("1.20.5", "lingering", slot=7, folder=folder / "flink") as lab, RunningWeir(folder / "home", **cycles) as weir:
+    with (
+        start("1.20.5", "lingering", slot=7, folder=folder / "flink") as lab,
+        RunningWeir(home_with_database(folder / "home"), **cycles) as weir,
+    ):
         story = Story()
         _play(lab, story)
         _look_on(lab, weir, story)

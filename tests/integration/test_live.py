@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.running import ASK_AGAIN_S, RunningWeir, until
 from tests.lab.cluster import Lab, LabFailed, start
+from tests.migrated import home_with_database
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
@@ -37,7 +38,10 @@ class Watched:
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     folder = tmp_path_factory.mktemp("live")
     quick = {"WEIR_DEMO": "false", "WEIR_COLLECT_INTERVAL_S": "3", "WEIR_SPARK_INTERVAL_S": "10"}
-    with start("1.20.5", "declined", slot=4, folder=folder / "flink") as lab, RunningWeir(folder / "home", **quick) as weir:
+    with (
+        start("1.20.5", "declined", slot=4, folder=folder / "flink") as lab,
+        RunningWeir(home_with_database(folder / "home"), **quick) as weir,
+    ):
         watched = Watched(lab.job_id)
         weir.wait_up()
         added = weir.manage("add_cluster", CLUSTER, lab.url, "--logs", lab.log_glob)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.running import ASK_AGAIN_S, RunningWeir, until
 from tests.lab.cluster import Lab, start
+from tests.migrated import home_with_database
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
@@ -37,7 +38,10 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
     folder = tmp_path_factory.mktemp("causes")
     # Flink tells busy and back-pressured time over its last minute, so cycles are as long as they are by default.
     cycles = {"WEIR_DEMO": "false", "WEIR_COLLECT_INTERVAL_S": "10", "WEIR_SPARK_INTERVAL_S": "30"}
-    with start("1.20.5", "switched", slot=2, folder=folder / "flink") as lab, RunningWeir(folder / "home", **cycles) as weir:
+    with (
+        start("1.20.5", "switched", slot=2, folder=folder / "flink") as lab,
+        RunningWeir(home_with_database(folder / "home"), **cycles) as weir,
+    ):
         weir.wait_up()
         added = weir.manage("add_cluster", CLUSTER, lab.url, "--logs", lab.log_glob)
         assert added.returncode == 0, added.stdout + added.stderr

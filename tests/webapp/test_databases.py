@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import postgresql as installed
-from tests.webapp.pipeline.site import migrated_database
+from tests.migrated import migrated_database
 from webapp.config.environment import PROJECT_DIR
 
 PROCESSES, ROWS = 4, 60

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests import postgresql as installed
+from tests.migrated import home_with_database
 from tests.webapp.backup.installation import Installation, told_by
 
 PASSPHRASE = "correct horse battery staple"
@@ -21,7 +22,7 @@ PASSPHRASE = "correct horse battery staple"
 def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """The backup of an SQLite installation that is gone, and what it showed."""
     folder = tmp_path_factory.mktemp("sqlite")
-    lived = Installation(folder / "home", passphrase=PASSPHRASE)
+    lived = Installation(home_with_database(folder / "home"), passphrase=PASSPHRASE)
     told = lived.story("live", "see=before", f"backup={folder / 'backup'}")
     shutil.rmtree(lived.home)
     return folder / "backup", told["before"]
@@ -122,9 +123,7 @@ def test_nothing_that_is_there_is_overwritten(original: tuple[Path, dict[str, An
 
 
 def test_a_backup_that_was_broken_off_goes_on_and_so_does_a_restore(tmp_path: Path) -> None:
-    lived, folder = Installation(tmp_path / "home"), tmp_path / "backup"
-    lived.home.mkdir()
-    assert lived.run("manage.py", "migrate", "-v0").returncode == 0
+    lived, folder = Installation(home_with_database(tmp_path / "home")), tmp_path / "backup"
     (lived.home / "plans" / "p").mkdir(parents=True)
     (lived.home / "plans" / "p" / "journal").write_text("sealed")
     folder.mkdir()

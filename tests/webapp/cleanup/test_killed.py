@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -15,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ingest.storage.plan_folder import PlanFolder
+from tests.migrated import home_with_database
 from tests.webapp.cleanup.worlds import World
-from tests.webapp.pipeline.site import migrated_database
 from webapp.cleanup.journal import Journal
 from webapp.cleanup.places import Places
 from webapp.cleanup.plan_reader import PlanReader
@@ -63,10 +62,7 @@ class Commands:
 
 @pytest.fixture
 def commands(tmp_path: Path) -> Commands:
-    home = tmp_path / "home"
-    home.mkdir()
-    shutil.copy(migrated_database(), home)
-    return Commands(home)
+    return Commands(home_with_database(tmp_path / "home"))
 
 
 def approved(commands: Commands, tmp_path: Path) -> tuple[World, list[Path], list[Path], str]:

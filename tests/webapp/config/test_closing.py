@@ -11,6 +11,7 @@ import pytest
 
 from ingest.lake.store import Lake
 from ingest.records import Observed, Skip
+from tests.migrated import home_with_database
 from tests.spark_jobs.rows import NOON
 from webapp.config import closing
 from webapp.config.environment import PROJECT_DIR
@@ -48,15 +49,14 @@ def test_a_home_that_a_command_makes_is_closed(tmp_path: Path) -> None:
 
 
 def test_a_home_that_was_open_is_closed_at_the_next_start(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    run("manage.py", "ensure_admin", home=home)
+    home = home_with_database(tmp_path / "home")
     for name in ("logs", "lake/jobs", "runs", "plans", "reports"):
         (home / name).mkdir(parents=True)
     for name in ("weir.sqlite3-wal", "weir.sqlite3-shm", "logs/web.log", "redis.url"):
         (home / name).touch()
     for path in (home, *home.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    run("manage.py", "check", home=home)
+    run("manage.py", "ensure_admin", home=home)
     assert open_ones(home) == [str(home / "lake/jobs")]  # in a folder that is closed
 
 
@@ -65,13 +65,12 @@ def test_a_group_may_be_let_in(tmp_path: Path) -> None:
     run("manage.py", "ensure_admin", home=home, WEIR_UMASK="027")
     assert mode(home / "weir.sqlite3") == 0o640
     home.chmod(0o755)
-    run("manage.py", "check", home=home, WEIR_UMASK="027")
+    run("manage.py", "ensure_admin", home=home, WEIR_UMASK="027")
     assert mode(home) == 0o750
 
 
 def test_links_and_what_is_not_of_the_home_stay_as_they_are(tmp_path: Path) -> None:
-    home, foreign = tmp_path / "home", tmp_path / "foreign"
-    run("manage.py", "ensure_admin", home=home)
+    home, foreign = home_with_database(tmp_path / "home"), tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "file").touch()
     (home / "papers").mkdir()
@@ -82,7 +81,7 @@ def test_links_and_what_is_not_of_the_home_stay_as_they_are(tmp_path: Path) -> N
         path.chmod(0o755)
     for path in (foreign / "file", home / "letter.txt"):
         path.chmod(0o644)
-    run("manage.py", "check", home=home)
+    run("manage.py", "ensure_admin", home=home)
     assert [mode(path) for path in (foreign, foreign / "file", home / "papers", home / "letter.txt")] == [0o755, 0o644, 0o755, 0o644]
 
 

@@ -1,44 +1,29 @@
 """A whole site of real processes: Redis, Celery workers, beat, a simulated JobManager; and a look into its database."""
 
-import functools
 import os
-import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 import redis
 
+from tests.migrated import home_with_database
 from webapp.supervisor import redis as embedded_redis
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@functools.cache
-def migrated_database() -> Path:
-    """An empty SQLite database of this version of Weir. Every site begins with a copy: making one takes five seconds of CPU."""
-    home = Path(tempfile.mkdtemp(prefix="weir-migrated-"))
-    weakref.finalize(migrated_database, shutil.rmtree, home, ignore_errors=True)
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
-    subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], env=variables | {"WEIR_HOME": str(home)}, cwd=ROOT, check=True)
-    return home / "weir.sqlite3"
 
 
 class Site:
     """To be used in a ``with``: at its end every process is killed."""
 
     def __init__(self, home: Path) -> None:
-        home.mkdir()
-        shutil.copy(migrated_database(), home)
-        self.home = home
+        self.home = home_with_database(home)
         self.socket = home / "redis.sock"
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))},

@@ -15,9 +15,9 @@ from ingest.lake.store import Lake
 from ingest.recordings.importer import import_recording
 from ingest.records import LogRecord, Observed
 from tests.ingest.recorded import RECORDINGS
+from tests.migrated import home_with_database
 from tests.spark_jobs.rows import JOB, noon
 from tests.spark_processes import PROJECT, environment_without_spark
-from tests.webapp.pipeline.site import migrated_database
 from tests.webapp.pipeline.test_lost_runs import spoil
 
 pytestmark = pytest.mark.cluster
@@ -76,10 +76,7 @@ class Home:
 
 @pytest.fixture(params=[0, 40_000], ids=["with Spark", "without"])
 def home(request: pytest.FixtureRequest, tmp_path: Path, warm_spark: str) -> Home:
-    root = tmp_path / "home"
-    root.mkdir()
-    shutil.copy(migrated_database(), root)
-    return Home(root, warm_spark, request.param)
+    return Home(home_with_database(tmp_path / "home"), warm_spark, request.param)
 
 
 def test_a_lost_run_leaves_the_rows_of_one_that_was_not_lost(home: Home, tmp_path: Path) -> None:

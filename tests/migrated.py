@@ -1,0 +1,55 @@
+"""An empty SQLite database of this version of Weir, made once for a whole run of tests: every home that needs one begins with a copy.
+
+Making one takes seconds of CPU, in each of dozens of homes. It lies beside what pytest keeps, under a name that changes with the code.
+"""
+
+import fcntl
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+PROJECT = Path(__file__).parent.parent
+FOLDER = PROJECT / ".pytest_cache"
+
+
+@functools.cache
+def migrated_database() -> Path:
+    """Several processes may ask at once: one makes it, the others wait."""
+    FOLDER.mkdir(exist_ok=True)
+    folder = FOLDER / f"migrated-{_version()}"
+    with (FOLDER / "migrated.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            for former in FOLDER.glob("migrated-*"):
+                shutil.rmtree(former)
+            _make(folder)
+    return folder / "weir.sqlite3"
+
+
+def home_with_database(home: Path) -> Path:
+    """A new home, as the first command would have made it."""
+    home.mkdir()
+    shutil.copy(migrated_database(), home)
+    return home
+
+
+def _make(folder: Path) -> None:
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
+    with TemporaryDirectory(prefix="weir-migrated-", dir=FOLDER) as home:
+        command = [sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"]
+        subprocess.run(command, env=variables | {"WEIR_HOME": home}, cwd=PROJECT, check=True)
+        folder.mkdir()
+        shutil.copy(Path(home) / "weir.sqlite3", folder)
+
+
+def _version() -> str:
+    """Rights and roles come from all of the code, tables from the migrations in it."""
+    found = hashlib.sha256()
+    for path in sorted((PROJECT / "webapp").rglob("*.py")):
+        found.update(str(path).encode() + path.read_bytes())
+    return found.hexdigest()[:12]
