@@ -21,6 +21,7 @@ OPEN = {
     "/readyz": {200, 503},
     "/sign-in/": {200, 403, 405},
     "/admin/login/": {200, 403, 405},
+    "/language/": {302, 400, 403, 405},  # a cookie of whoever asks, and no row
     "/sign-in/oidc/": {404, 405},  # no provider is set; with one, tests/webapp/accounts/oidc
     "/sign-in/oidc/back/": {404, 405},
     "/api/v1/%(rest)s": {404},
