@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from webapp.charts.theme import ACCENT, OTHER, figure
 
@@ -19,7 +20,7 @@ def calls_by_kind(series: Sequence[tuple[str, Mapping[str, int]]]) -> go.Figure:
             orientation="h",
             name=label,
             marker={"color": colour},
-            hovertemplate=f"%{{y}}: %{{x:,}} calls<extra>{label}</extra>",
+            hovertemplate=gettext("%(kind)s: %(count)s calls") % {"kind": "%{y}", "count": "%{x:,}"} + f"<extra>{label}</extra>",
         )
         for (label, calls), colour in zip(series, (ACCENT, OTHER), strict=False)
     ]
@@ -31,17 +32,17 @@ def files_and_heap(points: Sequence[tuple[int, int, int]], now_bytes: int, knee_
     """``points``: inline threshold, files of a checkpoint, bytes on the heap of the JobManager. Steps: nothing changes between them."""
     thresholds = [max(point[0], 1) for point in points]
     lines = [
-        go.Scatter(x=thresholds, y=[p[1] for p in points], name="Files of a checkpoint", line={"shape": "hv", "color": ACCENT}),
-        go.Scatter(x=thresholds, y=[p[2] for p in points], name="Heap", line={"shape": "hv", "color": OTHER}, yaxis="y2"),
+        go.Scatter(x=thresholds, y=[p[1] for p in points], name=gettext("Files of a checkpoint"), line={"shape": "hv", "color": ACCENT}),
+        go.Scatter(x=thresholds, y=[p[2] for p in points], name=gettext("Heap"), line={"shape": "hv", "color": OTHER}, yaxis="y2"),
     ]
     drawn = figure(
         lines,
         HEIGHT_PX,
-        xaxis={"type": "log", "title": {"text": "Inline threshold, bytes"}, "tickformat": "~s"},
+        xaxis={"type": "log", "title": {"text": gettext("Inline threshold, bytes")}, "tickformat": "~s"},
         yaxis={"tickformat": ",d", "rangemode": "tozero"},
         yaxis2={"overlaying": "y", "side": "right", "tickformat": "~s", "ticksuffix": "B", "rangemode": "tozero", "showgrid": False},
     )
-    for at, label in ((now_bytes, "now"), (knee_bytes, "knee")):
+    for at, label in ((now_bytes, gettext("now")), (knee_bytes, gettext("knee"))):
         if at:
             drawn.add_vline(x=at, line={"dash": "dot", "width": 1}, annotation_text=label, annotation_position="top left")
     return drawn

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 from datetime import date as Date
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from webapp.charts.sizes import bytes_axis
 from webapp.charts.theme import ACCENT, OTHER, figure, plain, plot_time, time_axis
@@ -23,7 +24,7 @@ def by_day(named: Sequence[tuple[str, Series]], others: Series, window: int, new
     # The smallest lies on top, so that the largest has the straight edge.
     layers = [*zip([name for name, _ in named], [values for _, values in named], _COLOURS, strict=False)]
     if others:
-        layers.append(("all others", others, OTHER))
+        layers.append((gettext("all others"), others, OTHER))
     make = _bar if as_bars else _area
     known = {day for _, values, _ in layers for day in values}
     shown = [day for day in days if day in known]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from webapp.charts.theme import ACCENT, OTHER, figure
 
@@ -17,7 +18,8 @@ def tasks_by_taskmanager(series: Sequence[tuple[str, Sequence[int]]]) -> go.Figu
             y=list(tasks),
             name=label,
             marker={"color": colour},
-            hovertemplate=f"TaskManager %{{x}}: %{{y:,}} tasks<extra>{label}</extra>",
+            hovertemplate=gettext("TaskManager %(number)s: %(count)s tasks") % {"number": "%{x}", "count": "%{y:,}"}
+            + f"<extra>{label}</extra>",
         )
         for (label, tasks), colour in zip(series, (OTHER, ACCENT), strict=False)
     ]

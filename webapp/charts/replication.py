@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from webapp.charts.theme import ACCENT, figure, plot_time
 
@@ -17,6 +18,6 @@ def lag_over_time(points: Sequence[tuple[datetime, float]]) -> go.Figure:
         y=[lag_s for _, lag_s in points],
         mode="lines",
         line={"color": ACCENT, "width": 1.5},
-        hovertemplate="%{x|%H:%M:%S}: %{y:,.0f} s behind<extra></extra>",
+        hovertemplate=gettext("%(at)s: %(seconds)s s behind") % {"at": "%{x|%H:%M:%S}", "seconds": "%{y:,.0f}"} + "<extra></extra>",
     )
-    return figure([line], HEIGHT_PX, yaxis={"title": {"text": "seconds behind"}, "rangemode": "tozero", "tickformat": ",d"})
+    return figure([line], HEIGHT_PX, yaxis={"title": {"text": gettext("seconds behind")}, "rangemode": "tozero", "tickformat": ",d"})

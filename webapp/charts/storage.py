@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from webapp.charts.sizes import bytes_axis
 from webapp.charts.theme import ACCENT, CRIT, figure, plot_time, time_axis
 from webapp.lib.quantities import binary_text, bytes_text, count_text
+from webapp.lib.translations import gettext_lazy as _
 
 HEIGHT_PX = 300
 MOST_LABELS = 6
@@ -20,8 +22,15 @@ VERDICT_COLOURS = {
     "kept": "var(--kept)",
 }
 MISSING = "missing"
-WORDS = {"young": "unreferenced, not provable yet"}
-"""Verdicts whose code alone would mislead."""
+WORDS = {
+    "live": _("live"),
+    "retained_waste": _("retained waste"),
+    "orphan": _("orphan"),
+    "young": _("unreferenced, not provable yet"),
+    "kept": _("kept"),
+    "missing": _("missing"),
+}
+"""The code of one of them alone would mislead."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class StoragePoint:
 
 
 def word_of(verdict: str) -> str:
-    return WORDS.get(verdict, verdict.replace("_", " "))
+    return str(WORDS.get(verdict, verdict.replace("_", " ")))
 
 
 def history(points: Sequence[StoragePoint]) -> go.Figure:
@@ -86,7 +95,7 @@ def _bar(name: str, points: Sequence[StoragePoint]) -> go.Bar:
 
 def _missing(points: Sequence[StoragePoint]) -> go.Scatter:
     return go.Scatter(
-        name="missing (referred to, not there)",
+        name=gettext("missing (referred to, not there)"),
         x=[plot_time(point.at) if len(points) > 1 else plot_time(point.at)[:16] for point in points],
         y=[point.bytes.get(MISSING, 0) for point in points],
         mode="lines+markers",
@@ -98,7 +107,11 @@ def _missing(points: Sequence[StoragePoint]) -> go.Scatter:
 
 
 def _hover(name: str, point: StoragePoint) -> str:
-    return f"{name.replace('_', ' ')} {bytes_text(point.bytes.get(name, 0))} in {count_text(point.files.get(name, 0))} files"
+    return gettext("%(verdict)s %(bytes)s in %(files)s files") % {
+        "verdict": gettext(name.replace("_", " ")),
+        "bytes": bytes_text(point.bytes.get(name, 0)),
+        "files": count_text(point.files.get(name, 0)),
+    }
 
 
 @dataclass(frozen=True)
@@ -114,11 +127,15 @@ def file_sizes(steps: Sequence[SizeStep]) -> go.Figure:
     """How many files there are of each size."""
     labels = [f"≤ {binary_text(step.le_bytes)}" for step in steps]
     bar = go.Bar(
-        name="files",
+        name=gettext("files"),
         x=labels,
         y=[step.files for step in steps],
         marker={"color": ACCENT, "line": {"width": 0}},
-        hovertext=[f"{label}: {count_text(step.files)} files, {bytes_text(step.bytes)}" for label, step in zip(labels, steps, strict=True)],
+        hovertext=[
+            gettext("%(size)s: %(files)s files, %(bytes)s")
+            % {"size": label, "files": count_text(step.files), "bytes": bytes_text(step.bytes)}
+            for label, step in zip(labels, steps, strict=True)
+        ],
         hovertemplate="%{hovertext}<extra></extra>",
     )
     return figure(

@@ -1,5 +1,7 @@
 """How states of plans and outcomes of files look."""
 
+from django.utils.translation import gettext
+
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import SKIPPED, FileOutcome
@@ -33,7 +35,7 @@ def plan_badge(plan: CleanupPlan, *, expired: bool) -> Badge:
 
 
 def outcome_badge(outcome: str) -> Badge:
-    word = outcome.replace("_", " ")
+    word = gettext(outcome.replace("_", " "))
     if outcome in _DONE:
         return Badge(word, "●", "ok")
     return Badge(word, "◆", "warn") if outcome in SKIPPED or outcome == FileOutcome.OCCUPIED else Badge(word, "▲", "crit")

@@ -71,7 +71,9 @@ def growth(request: HttpRequest) -> HttpResponse:
 def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     shown = page(filters.qs, filters.sorting.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     factors = factors_of_clusters()
-    ended = Control("ended", gettext("Ended or not"), [("", gettext("Ended or not")), ("no", gettext("not ended")), ("yes", "ended")])
+    ended = Control(
+        "ended", gettext("Ended or not"), [("", gettext("Ended or not")), ("no", gettext("not ended")), ("yes", gettext("ended"))]
+    )
     controls = (
         clusters_control(),
         ended,

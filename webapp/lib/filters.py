@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.utils.translation import gettext
 
 from ingest import log_lines
 from ingest.replay.shipped import CLUSTERS, RECORDED_ON
@@ -128,8 +129,8 @@ def of(mapping: Mapping[str, Any], key: str) -> Any:
 
 @register.filter
 def words(code: str | None) -> str:
-    """'start_delay' → 'start delay'."""
-    return (code or quantities.UNKNOWN).replace("_", " ")
+    """'start_delay' → 'start delay', where an area has a translation of it in that."""
+    return gettext((code or quantities.UNKNOWN).replace("_", " "))
 
 
 @register.filter

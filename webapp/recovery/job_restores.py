@@ -112,7 +112,8 @@ def _newest(job: JobCurrent, kind: str) -> CheckpointFact | None:
 
 
 def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
-    name = f"{'Savepoint' if fact.is_savepoint else 'Checkpoint'} {fact.checkpoint_id}"
+    shown = gettext("Savepoint %(id)s") if fact.is_savepoint else gettext("Checkpoint %(id)s")
+    name = shown % {"id": fact.checkpoint_id}
     if not fact.external_path:
         unknown.append(gettext("%(name)s reports no place of its own, so its files are not known.") % {"name": name})
         return None

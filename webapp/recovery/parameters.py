@@ -36,7 +36,7 @@ def sliders(asked: RestoreParameters) -> list[dict[str, Any]]:
     found = []
     for name, label, value, values, unit in (
         ("share", gettext("Parts that may fail"), round(share * 100), (0, 1, 2, 5, 10, 20, 30, 50, 75, 100), " %"),
-        ("reuse", gettext("Carried in a row"), reuse, (*range(11), 20, 50, 100), " times"),
+        ("reuse", gettext("Carried in a row"), reuse, (*range(11), 20, 50, 100), gettext(" times")),
     ):
         at = min(range(len(values)), key=lambda place: abs(values[place] - value))
         words = [f"{one}{unit}" for one in values]

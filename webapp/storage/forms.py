@@ -18,14 +18,16 @@ class StorageRootForm(forms.ModelForm):
             "uri": "URI",
             "kind": _("What lies there"),
             "read_at": _("Read at"),
-            "clusters": "Clusters",
+            "clusters": _("Clusters"),
             "enabled": _("Audit it"),
             "audit_every_h": _("Hours between audits"),
             "replication": _("Replication factor"),
-            "quarantine_uri": "Quarantine",
+            "quarantine_uri": _("Quarantine"),
         }
         help_texts = {
             "uri": _("state.checkpoints.dir, such as s3://bucket/flink or hdfs://ns/flink"),
+            "audit_every_h": _("hours between two audits; empty for the setting"),
+            "replication": _("copies that HDFS keeps of each block; empty: as the configuration of Flink says, else unknown"),
             "read_at": _("Where Weir reads the same files, if elsewhere: another mount or endpoint."),
             "clusters": _("That write to it or read from it."),
             "quarantine_uri": _("Where a clean-up moves files; empty for a directory beside the root."),

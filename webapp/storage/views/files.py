@@ -37,8 +37,8 @@ def files(request: HttpRequest) -> HttpResponse:
         "filter_form": filter_form(
             request,
             filters,
-            Control("verdict", "Verdict", [("", gettext("Any verdict")), *_options(NOT_LIVE)]),
-            Control("reason", "Reason", [("", gettext("Any reason")), *_options(reasons)]),
+            Control("verdict", gettext("Verdict"), [("", gettext("Any verdict")), *_options(NOT_LIVE)]),
+            Control("reason", gettext("Reason"), [("", gettext("Any reason")), *_options(reasons)]),
             Control("kind", gettext("Kind of orphan"), [("", gettext("Any kind")), *_options(KINDS)]),
         ),
         "wanted": wanted,
@@ -65,7 +65,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 
 def _options(codes: Iterable[str]) -> list[tuple[str, str]]:
-    return [(code, code.replace("_", " ")) for code in codes]
+    return [(code, gettext(code.replace("_", " "))) for code in codes]
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
