@@ -1,5 +1,7 @@
 """Codes of audits and plans as the filter ``words`` and badges spell them, marked for translation."""
 
+from django.utils.translation import gettext
+
 from webapp.lib.translations import gettext_lazy as _
 
 CODE_WORDS = (
@@ -15,7 +17,7 @@ CODE_WORDS = (
     _("unreferenced"),
     _("age guard"),
     _("in flight"),
-    _("ended lately"),
+    _("ended_lately"),
     _("first audit"),
     _("no checkpoint since"),
     _("unknown name"),
@@ -52,7 +54,7 @@ CODE_WORDS = (
     _("quarantined"),
     _("changed"),
     _("gone"),
-    _("judged anew"),
+    _("judged_anew"),
     _("linked"),
     _("failed"),
     _("not reached"),
@@ -62,3 +64,10 @@ CODE_WORDS = (
     _("checkpoint"),
     _("local"),
 )
+
+
+def worded(code: str) -> str:
+    """'age_guard' → 'age guard', in the language of whoever asks."""
+    spaced = code.replace("_", " ")
+    known = gettext(spaced)
+    return known if known != spaced else gettext(code).replace("_", " ")

@@ -13,6 +13,7 @@ from spark_jobs.storage_words import KINDS, REASONS
 from webapp.lib.exports import export_response
 from webapp.lib.list_pages import Control, filter_form
 from webapp.storage.auditing import loading
+from webapp.storage.code_words import worded
 from webapp.storage.file_lists import NOT_LIVE, FileFilters, read
 from webapp.storage.newest_audits import latest_of
 from webapp.storage.verdict_files import COLUMNS, FilePage, VerdictFiles
@@ -65,7 +66,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 
 def _options(codes: Iterable[str]) -> list[tuple[str, str]]:
-    return [(code, gettext(code.replace("_", " "))) for code in codes]
+    return [(code, worded(code)) for code in codes]
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
