@@ -12,7 +12,7 @@ MENU = MenuEntry(
     key="a",
     of=("alert", "silence", "maintenance", "setting", "endpoint", "deliver"),
     count=open_count.count,
-    count_title="firing, and acknowledged by nobody",
+    counts="firing, and acknowledged by nobody",
 )
 
 urlpatterns = [

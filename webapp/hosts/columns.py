@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, gettext_noop
+
 
 @dataclass(frozen=True)
 class Heading:
@@ -15,15 +17,20 @@ class Heading:
 
 
 _COLUMNS = (
-    ("Host", "host", "", "host, pod or container of a TaskManager, as Flink names it"),
-    ("Findings", "findings", "n", "open ones that name it"),
-    ("Lost", "losses", "n", "TaskManagers that were lost, by heartbeats or otherwise"),
-    ("Declines", "declines", "n", "of checkpoints, by subtasks on it"),
-    ("Expired", "expired", "n medium", "checkpoints of which subtasks on it, and few others, had not acknowledged"),
-    ("Failed tasks", "failures", "n medium", "root failures"),
-    ("Jobs", "jobs", "n wide", "that run there now"),
-    ("Subtasks", "subtasks", "n wide", "that run there now"),
-    ("Last", "last_at", "n medium", "when anything of it happened last"),
+    (gettext_noop("Host"), "host", "", gettext_noop("host, pod or container of a TaskManager, as Flink names it")),
+    (gettext_noop("Findings"), "findings", "n", gettext_noop("open ones that name it")),
+    (gettext_noop("Lost"), "losses", "n", gettext_noop("TaskManagers that were lost, by heartbeats or otherwise")),
+    (gettext_noop("Declines"), "declines", "n", gettext_noop("of checkpoints, by subtasks on it")),
+    (
+        gettext_noop("Expired"),
+        "expired",
+        "n medium",
+        gettext_noop("checkpoints of which subtasks on it, and few others, had not acknowledged"),
+    ),
+    (gettext_noop("Failed tasks"), "failures", "n medium", gettext_noop("root failures")),
+    (gettext_noop("Jobs"), "jobs", "n wide", gettext_noop("that run there now")),
+    (gettext_noop("Subtasks"), "subtasks", "n wide", gettext_noop("that run there now")),
+    (gettext_noop("Last"), "last_at", "n medium", gettext_noop("when anything of it happened last")),
 )
 
 
@@ -34,5 +41,5 @@ def headings(sort: str, downwards: bool) -> list[Heading]:
         first_down = key != "host"
         down_next = not downwards if key == sort else first_down
         direction = ("descending" if downwards else "ascending") if key == sort else ""
-        found.append(Heading(title, f"{'-' if down_next else ''}{key}", direction, css, hint))
+        found.append(Heading(gettext(title), f"{'-' if down_next else ''}{key}", direction, css, gettext(hint)))
     return found

@@ -3,16 +3,23 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from django.utils.translation import gettext
+
 Tone = Literal["ok", "warn", "crit", "unknown", "done"]
 
 
 @dataclass(frozen=True)
 class Badge:
-    """``shape`` is one character; ``tone`` names the colours in ``tokens.css``."""
+    """``english``: its word, as declared. ``shape`` is one character; ``tone`` names the colours in ``tokens.css``."""
 
-    word: str
+    english: str
     shape: str
     tone: Tone
+
+    @property
+    def word(self) -> str:
+        """In the language of the page."""
+        return gettext(self.english) if self.english else ""
 
 
 UNKNOWN = Badge("unknown", "?", "unknown")
@@ -20,4 +27,4 @@ UNKNOWN = Badge("unknown", "?", "unknown")
 
 def as_far_as_known(badge: Badge, is_known: bool) -> Badge:
     """What was good when it was last looked at is not shown as good where nobody knows whether it still is."""
-    return badge if is_known or badge.tone != "ok" else Badge(badge.word, UNKNOWN.shape, UNKNOWN.tone)
+    return badge if is_known or badge.tone != "ok" else Badge(badge.english, UNKNOWN.shape, UNKNOWN.tone)

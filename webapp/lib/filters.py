@@ -40,7 +40,7 @@ register.filter("binary", quantities.binary_text)
 @register.filter
 def demo_mark(cluster: str) -> str:
     """What stands behind the name of a cluster that is played from a recording; nothing behind others."""
-    return f" · demo, recorded {RECORDED_ON}" if cluster in CLUSTERS else ""
+    return f" · {gettext('demo, recorded %(day)s') % {'day': RECORDED_ON}}" if cluster in CLUSTERS else ""
 
 
 @register.filter
@@ -78,11 +78,11 @@ def times_factor(value: float | None, factor: float | None) -> int | None:
 def counted(value: Any) -> str:
     """A count of a run; several by name as in "12 merged, 3 removed", without those of which there are none."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{counted(one)} {words(name)}" for name, one in value.items() if _counts_any(one)) or "none"
+        return ", ".join(f"{counted(one)} {words(name)}" for name, one in value.items() if _counts_any(one)) or gettext("none")
     if isinstance(value, list | tuple):
-        return ", ".join(counted(one) for one in value) or "none"
+        return ", ".join(counted(one) for one in value) or gettext("none")
     if value is None or isinstance(value, bool):
-        return quantities.UNKNOWN if value is None else "yes" if value else "no"
+        return quantities.UNKNOWN if value is None else gettext("yes") if value else gettext("no")
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext
+
 from webapp.lib.quantities import UNKNOWN, duration_text
 
 JUST_NOW = timedelta(seconds=2)
@@ -54,9 +56,11 @@ def age_text(instant: datetime | None, at: datetime) -> str:
         return UNKNOWN
     age = at - instant
     if abs(age) < JUST_NOW:
-        return "just now"
+        return gettext("just now")
     ms = age / timedelta(milliseconds=1)
-    return f"in {_rough(-ms)}" if ms < 0 else f"{_rough(ms)} ago"
+    if ms < 0:
+        return gettext("in %(time)s") % {"time": _rough(-ms)}
+    return gettext("%(time)s ago") % {"time": _rough(ms)}
 
 
 def span_text(start: datetime | None, end: datetime | None) -> str:

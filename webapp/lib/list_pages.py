@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 
 from webapp.lib.filter_sets import ListFilters, WrongParameters
 from webapp.lib.keysets import BadCursor
@@ -41,11 +42,18 @@ def filter_form(request: HttpRequest, filters: ListFilters, *controls: Control) 
     errors = {name: " ".join(messages) for name, messages in filters.errors.items()}
     given, names = filters.data or {}, {control.name for control in controls}
     shown = [
-        Control(one.name, one.label, one.options, one.id or one.name, str(given.get(one.name, "")), errors.get(one.name, ""))
+        Control(
+            one.name, gettext(one.label), _in_words(one.options), one.id or one.name, str(given.get(one.name, "")), errors.get(one.name, "")
+        )
         for one in controls
     ]
     kept = [(name, str(text)) for name, text in request.GET.items() if name not in {*names, *errors, *POSITIONS}]
     return FilterForm(shown, kept, [f"{name}: {error}" for name, error in errors.items() if name not in names])
+
+
+def _in_words(options: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
+    """In the language of the page. Names, which are their own value, stay as they are."""
+    return [(value, words if value == words or not words else gettext(words)) for value, words in options]
 
 
 def capped_count(rows: QuerySet[Any]) -> int:

@@ -3,22 +3,32 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 
 @dataclass(frozen=True)
 class MenuEntry:
     """``page``: name of its address. ``key``: after ``g`` on the keyboard. ``of``: words in the names of the addresses that belong to it.
-    ``count``: how much waits for somebody there, ``count_title`` what that is. ``keeps_range``: its page has the time range of this one.
+    ``count``: how much waits for somebody there, ``counts`` what that is. ``keeps_range``: its page has the time range of this one.
     ``whole_fleet``: it is only for who sees every cluster.
     """
 
-    title: str
+    english: str
     page: str
     key: str
     of: tuple[str, ...]
     count: Callable[[], int] | None = None
-    count_title: str = ""
+    counts: str = ""
     keeps_range: bool = False
     whole_fleet: bool = False
+
+    @property
+    def title(self) -> str:
+        return gettext(self.english)
+
+    @property
+    def count_title(self) -> str:
+        return gettext(self.counts) if self.counts else ""
 
     def holds(self, page: str) -> bool:
         return page == self.page or any(word in page for word in self.of)

@@ -6,6 +6,8 @@ as storage bills and most dashboards do.
 
 import math
 
+from django.utils.translation import gettext
+
 UNKNOWN = "–"
 _NARROW_SPACE = "\u202f"
 _BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
@@ -46,12 +48,16 @@ def bytes_rate_text(bytes_per_h: float | None) -> str:
 
 def bytes_per_day_text(bytes_per_day: float | None) -> str:
     """3_500_000 → '+3.5 MB/day'."""
-    return bytes_rate_text(bytes_per_day).replace("/h", "/day")
+    return bytes_rate_text(bytes_per_day).replace("/h", gettext("/day"))
 
 
 def duration_per_day_text(ms_per_day: float | None) -> str:
     """1_500 → '+1.5 s/day'."""
-    return UNKNOWN if _is_unknown(ms_per_day) else f"{'−' if (ms_per_day or 0) < 0 else '+'}{duration_text(abs(ms_per_day or 0))}/day"
+    return (
+        UNKNOWN
+        if _is_unknown(ms_per_day)
+        else f"{'−' if (ms_per_day or 0) < 0 else '+'}{duration_text(abs(ms_per_day or 0))}{gettext('/day')}"
+    )
 
 
 def change_text(now: float | None, before: float | None) -> str:

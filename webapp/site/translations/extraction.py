@@ -15,6 +15,7 @@ _PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop"}
 _COUNTED = {"ngettext", "ngettext_lazy"}
 _IN_CONTEXT = {"pgettext", "pgettext_lazy"}
 _COUNTED_IN_CONTEXT = {"npgettext", "npgettext_lazy"}
+_DECLARED: dict[str, tuple[int | str, ...]] = {"Badge": (0,), "Control": (1, 2), "MenuEntry": (0, "counts")}
 _CALLS = _PLAIN | _COUNTED | _IN_CONTEXT | _COUNTED_IN_CONTEXT
 
 
@@ -71,11 +72,13 @@ def _doubled(text: str) -> str:
 
 def of_code(path: str, source: str) -> Iterator[Message]:
     """Raises :class:`NoPlainText` where a text has values in it already."""
-    if not any(name in source for name in ("gettext", "_(")):
+    if not any(name in source for name in ("gettext", "_(", *_DECLARED)):
         return
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
         name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if name in _DECLARED:
+            yield from (Message(text, paths=[path]) for text in _declared(call, name))
         if name not in _CALLS:
             continue
         if any(isinstance(one, ast.JoinedStr) for one in call.args):
@@ -83,6 +86,26 @@ def of_code(path: str, source: str) -> Iterator[Message]:
         texts = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
         if message := _of_call(name, texts):
             yield Message(*message, [path])
+
+
+def _declared(call: ast.Call, name: str) -> Iterator[str]:
+    """Words of things that translate them when they are shown."""
+    by_name = {one.arg: one.value for one in call.keywords}
+    arguments = dict(enumerate(call.args)) | by_name
+    for place in _DECLARED[name]:
+        yield from (one for one in _words_of(arguments.get(place)) if one)
+
+
+def _words_of(node: ast.AST | None) -> Iterator[str]:
+    """The text; of a list of options each one's words, of a choice between two texts both."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from (*_words_of(node.body), *_words_of(node.orelse))
+    elif isinstance(node, ast.List | ast.Tuple):
+        for option in node.elts:
+            if isinstance(option, ast.Tuple) and len(option.elts) == 2:
+                yield from _words_of(option.elts[1])
 
 
 def _of_call(name: str, texts: list[str]) -> tuple[str, str, str] | None:
