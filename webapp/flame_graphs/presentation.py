@@ -10,6 +10,7 @@ from webapp.charts.icicle import Icicle, icicle
 from webapp.flame_graphs.choices import FlameGraphState as State
 from webapp.flame_graphs.models import FlameGraph
 from webapp.flame_graphs.requests import GIVEN_UP_AFTER, NOT_BEFORE
+from webapp.wording.translation import translated
 
 SWITCH_ON = "rest.flamegraph.enabled: true"
 
@@ -37,13 +38,13 @@ def flame_graph_of(cluster: str, job_id: str, vertex_id: str, now: datetime) -> 
 
 
 def _sentence(row: FlameGraph, waited_for: bool) -> str:
-    newest = gettext(" The one shown was sampled before: %(sentence)s") % {"sentence": row.sentence} if row.sampled_at else ""
+    newest = gettext(" The one shown was sampled before: %(sentence)s") % {"sentence": translated(row.sentence)} if row.sampled_at else ""
     if waited_for and row.asked == 0:
         return gettext("A flame graph is wanted; the next collect cycle asks for it.%(newest)s") % {"newest": newest}
     if row.state == State.SAMPLING:
         return gettext("Flink is sampling it; it is asked again in a few seconds.%(newest)s") % {"newest": newest}
     if row.state == State.SAMPLED:
-        return row.sentence
+        return translated(row.sentence)
     if row.state == State.OFF:
         return gettext(
             "Flame graphs are not switched on: set %(switch_on)s in the configuration of Flink and restart its JobManager.%(newest)s"

@@ -63,6 +63,15 @@ CODE_WORDS = (
     _("purged"),
     _("checkpoint"),
     _("local"),
+    _("canceled"),
+    _("cancelling"),
+    _("finished"),
+    _("failing"),
+    _("suspended"),
+    _("restarting"),
+    _("created"),
+    _("initializing"),
+    _("reconciling"),
 )
 
 
