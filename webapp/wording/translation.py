@@ -50,7 +50,7 @@ def _text(text: str, depth: int) -> str | None:
 
 
 def _whole(text: str, depth: int, *, across_sentences: bool = False) -> str | None:
-    for spelled in (text, text[0].lower() + text[1:], text[0].upper() + text[1:]):
+    for spelled in dict.fromkeys((text, text[:1].lower() + text[1:], text[:1].upper() + text[1:])):
         if spelled in FORMS.constants:
             known = gettext(spelled)
             return known if known != spelled else None
