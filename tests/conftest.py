@@ -17,7 +17,9 @@ from tests.spark_processes import connect_server
 from tests.weir_settings import WeirSettings
 
 # No JVM of the tests lives long enough to win back what the slower, better compiler takes of two cores.
-os.environ.setdefault("JDK_JAVA_OPTIONS", f"-XX:TieredStopAtLevel=1 {spark_classes.jvm_options()}")
+# With the quick compiler alone a JVM keeps 48 MiB of compiled code. Spark fills that: methods are thrown out and compiled again and again.
+COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+os.environ.setdefault("JDK_JAVA_OPTIONS", f"{COMPILER} {spark_classes.jvm_options()}")
 
 
 # How long examples take to make depends on who else computes: no property is judged by it.
