@@ -1,4 +1,4 @@
-// Small habits of every page: theme toggle, menus that close, dialogs, forms that submit on change, confirmations.
+// Small habits of every page: theme toggle, boxes that scroll, menus that close, dialogs, forms that submit on change, confirmations.
 "use strict";
 
 (() => {
@@ -23,6 +23,20 @@
     const stops = [...new Set([...before, stop])].join(".");
     document.cookie = `weir_demo_went=${stops};path=/;max-age=${YEAR_S};samesite=lax`;
   }
+
+  // What scrolls sideways must be reachable by keyboard; what fits must not cost a key press.
+  function reachScrolling() {
+    document.querySelectorAll(".scroll").forEach((box) => {
+      if (box.scrollWidth > box.clientWidth) {
+        box.tabIndex = 0;
+        box.setAttribute("role", "region");
+        const caption = box.querySelector("caption") || box.closest("section")?.querySelector("h2, h3");
+        if (!box.hasAttribute("aria-label") && caption) box.setAttribute("aria-label", caption.textContent.trim());
+      } else if (!box.classList.contains("tall")) box.removeAttribute("tabindex");
+    });
+  }
+
+  new ResizeObserver(reachScrolling).observe(document.body);
 
   document.addEventListener("click", (event) => {
     const stop = event.target.closest("[data-stop]");
