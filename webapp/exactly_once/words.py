@@ -86,4 +86,4 @@ def advice(found: JobTransactions) -> str:
         said += gettext("; brokers have to allow it by transaction.max.timeout.ms, which is 15 min by default")
     if sinks.timeout_ms is not None and sinks.timeout_ms >= sinks.advised_ms:
         return gettext("%(timeout_ms)s can stay. %(needed)s.") % {"timeout_ms": duration_text(sinks.timeout_ms), "needed": said}
-    return f"{said}."
+    return gettext("%(sentence)s.") % {"sentence": said}

@@ -67,7 +67,7 @@ def sentence(found: JobCalls) -> str:
         if found.burst_per_s is not None
         else ""
     )
-    return f"{calls}{per_s}{burst}."
+    return gettext("%(sentence)s.") % {"sentence": f"{calls}{per_s}{burst}"}
 
 
 def bytes_sentence(found: JobCalls, replicated: ReplicationFactor) -> str:
@@ -82,7 +82,7 @@ def bytes_sentence(found: JobCalls, replicated: ReplicationFactor) -> str:
         gettext("%(written)s, %(raw)s raw: stored %(factor)s times, %(why)s.")
         % {"written": written, "raw": bytes_text(raw), "factor": f"{replicated.factor:g}", "why": replicated.why}
         if raw is not None
-        else f"{written}."
+        else gettext("%(sentence)s.") % {"sentence": written}
     )
 
 

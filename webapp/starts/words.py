@@ -64,7 +64,9 @@ def verdict(found: JobStarts) -> Verdict:
         else gettext(" That is %(ratio)s times the median of earlier starts of jobs of this name.") % {"ratio": f"{ratio:.1f}"}
     )
     is_slow = bool(held) or (ratio is not None and ratio >= MUCH_LONGER)
-    return Verdict("warn" if is_slow else "ok", "◆" if is_slow else "●", f"{took}{most}.{usual}{held}")
+    return Verdict(
+        "warn" if is_slow else "ok", "◆" if is_slow else "●", gettext("%(sentence)s.") % {"sentence": f"{took}{most}"} + f"{usual}{held}"
+    )
 
 
 def about_jars(found: JarDownloads) -> list[str]:
