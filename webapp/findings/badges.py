@@ -2,23 +2,25 @@
 
 from webapp.findings.choices import FindingState, Severity
 from webapp.lib.badges import UNKNOWN, Badge
+from webapp.lib.translations import gettext_lazy as _
 
 SEVERITY_BADGES: dict[str, Badge] = {
-    Severity.CRITICAL: Badge("critical", "▲", "crit"),
-    Severity.WARNING: Badge("warning", "◆", "warn"),
-    Severity.INFO: Badge("info", "○", "done"),
+    Severity.CRITICAL: Badge(_("critical"), "▲", "crit"),
+    Severity.WARNING: Badge(_("warning"), "◆", "warn"),
+    Severity.INFO: Badge(_("info"), "○", "done"),
 }
 
 STATE_BADGES: dict[str, Badge] = {
-    FindingState.OPEN: Badge("open", "●", "warn"),
-    FindingState.CLOSED: Badge("closed", "■", "done"),
+    FindingState.OPEN: Badge(_("open"), "●", "warn"),
+    FindingState.CLOSED: Badge(_("closed"), "■", "done"),
 }
 
 CONFIDENCE_MEANS = {
-    "high": "several independent measurements agree",
-    "medium": "the main measurement says so; others are missing or silent",
-    "low": "a sign, not a proof: look at the evidence before acting",
+    "high": _("several independent measurements agree"),
+    "medium": _("the main measurement says so; others are missing or silent"),
+    "low": _("a sign, not a proof: look at the evidence before acting"),
 }
+CONFIDENCE_WORDS = {"high": _("high"), "medium": _("medium"), "low": _("low")}
 
 
 def severity_badge(severity: str) -> Badge:

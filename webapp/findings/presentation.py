@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_jobs.diagnosis.registry import Rule, all_rules
-from webapp.findings.badges import severity_badge, state_badge
+from webapp.findings.badges import CONFIDENCE_WORDS, severity_badge, state_badge
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.figures import Figure, figures
 from webapp.findings.models import Finding
@@ -37,6 +37,10 @@ class PresentedFinding:
     @property
     def is_open(self) -> bool:
         return bool(self.finding.state == FindingState.OPEN)
+
+    @property
+    def confidence_word(self) -> str:
+        return CONFIDENCE_WORDS.get(self.finding.confidence, self.finding.confidence)
 
     @property
     def longest_way(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ NAMING_CALLS = frozenset({"Evidence", "compared", "Related"})
 
 _PHRASE = re.compile(r"[A-Za-z`\d][\w`%)'-]*[.,:;]? [^\n]*[A-Za-z]{2,}")
 _WORD_IN_FORM = re.compile(r"(?:^|[\s(])[A-Za-z][A-Za-z'-]+(?=$|[\s.,:;)])")
+_ADDED = re.compile(r" [a-z][a-z ]+")
 _LABEL = re.compile(r"[a-z][a-z-]+")
 
 
@@ -56,6 +57,10 @@ def _strings(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
             passed |= {id(one) for one in (node.left, *node.comparators)}
         elif isinstance(node, ast.Subscript):
             passed |= {id(one) for one in ast.walk(node.slice)}
+        elif (
+            isinstance(node, ast.AnnAssign | ast.Assign) and isinstance(node.value, ast.Dict) and "WORDS" in ast.unparse(node).split("=")[0]
+        ):
+            named |= {id(one) for one in node.value.values}
         elif isinstance(node, ast.JoinedStr):
             passed |= {id(part) for part in node.values}
             specs = [part.format_spec for part in node.values if isinstance(part, ast.FormattedValue) and part.format_spec]
@@ -79,7 +84,7 @@ def _strings(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
             elif name in NAMING_CALLS:
                 named |= {id(one) for argument in (*node.args, *(word.value for word in node.keywords)) for one in ast.walk(argument)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr | ast.Constant | ast.Call) and id(node) not in passed:
+        if isinstance(node, ast.JoinedStr | ast.Constant | ast.Call | ast.BinOp) and id(node) not in passed:
             yield node, id(node) in named
 
 
@@ -92,6 +97,10 @@ def _messages(node: ast.expr, known: Sources, named: bool) -> Iterator[tuple[str
             yield text, ""
     elif isinstance(node, ast.JoinedStr):
         yield from _of_joined(node, known)
+    elif isinstance(node, ast.BinOp) and isinstance(node.left, ast.Call) and isinstance(node.right, ast.Constant):
+        added = node.right.value
+        if isinstance(added, str) and _ADDED.fullmatch(added):
+            yield f"{{{_gap_name(node.left)}}}{added}", kind_of(ast.FormattedValue(node.left, -1, None), known)
 
 
 def _of_joined(node: ast.JoinedStr, known: Sources) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,10 @@ _MOST_NAMES = 200
 @register.filter
 def translated(text: Any, of: Any = None) -> Any:
     """``of``: the finding, or whatever has names as one has; or one name. Other values than texts stay as they are."""
-    return translated_text(text, names_of(of)) if isinstance(text, str) else text
+    if not isinstance(text, str):
+        return text
+    names = names_of(of)
+    return text if text in names else translated_text(text, names)
 
 
 def names_of(of: Any) -> set[str]:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 NUMBER, FIGURE, NAME, NAMES, PHRASE = "DFNLP"
 """A number; a number with its unit; a name that others gave; several of them; words of ours (or none), translated in turn."""
 
+_HAN = re.compile("[\u4e00-\u9fff]")
+_FULL_WIDTH = re.compile("[\u3001-\u301f\uff01-\uff5e\u201c\u201d]")
+_LATIN = re.compile("[A-Za-z0-9%\ue000-\uf7ff]")
 _GAP = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"(?<![\w{])[A-Za-z][\w'-]*(?![\w}])")
 _NUMBER = re.compile(r"[<>]? ?[-+]?[\d,.]+(?:e[-+]?\d+)?|inf|nan")
@@ -42,10 +45,28 @@ def words_of(text: str) -> set[str]:
 
 
 def put_in(translated: str, values: dict[str, str]) -> str | None:
-    """None where the translation has not a gap for each value: nothing of a text is lost."""
-    if set(_GAP.findall(translated)) != set(values):
+    """None where the translation has not a gap for each value: nothing of a text is lost. Chinese stands beside Chinese without a space."""
+    pieces = _GAP.split(translated)
+    if set(pieces[1::2]) != set(values):
         return None
-    return _GAP.sub(lambda gap: values[gap[1]], translated)
+    shown = pieces[0]
+    for at in range(1, len(pieces), 2):
+        shown = _beside(_beside(shown, values[pieces[at]]), pieces[at + 1])
+    return shown.strip()
+
+
+def _beside(left: str, right: str) -> str:
+    if not left or not right:
+        return left + right
+    bare_left, bare_right = left.rstrip(" "), right.lstrip(" ")
+    if not bare_left or not bare_right:
+        return left + right
+    ends, begins = bare_left[-1], bare_right[0]
+    if _FULL_WIDTH.match(ends) or _FULL_WIDTH.match(begins) or (_HAN.match(ends) and _HAN.match(begins)):
+        return bare_left + bare_right
+    if (_HAN.match(ends) and _LATIN.match(begins)) or (_LATIN.match(ends) and _HAN.match(begins)):
+        return f"{bare_left} {bare_right}"
+    return left + right
 
 
 def fits(kind: str, value: str) -> bool:

@@ -15,6 +15,7 @@ MOST_DEPTH = 6
 _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=\S)")
 _CLAUSE_END = re.compile(r"(?<=\S)(?=[;,] )|(?<=[:,;]) (?=\S)|(?<=\S) (?=\()")
 _MOST_CLAUSES = 12
+_MARKS = {";": "；", ",": "，", ":": "："}
 _MORE = re.compile(r"(?s)(.+) and ([\d,]+) more")
 _FIRST_MARK = 0xE000
 _MOST_NAMES = 0x1800
@@ -103,10 +104,15 @@ def _by_clauses(text: str, depth: int) -> str | None:
     shown: list[str] = []
     at = 0
     while at < len(cuts) - 1:
+        if (mark := text[cuts[at] : cuts[at + 1]].strip()) in _MARKS:
+            shown.append(_MARKS[mark])
+            at += 1
+            continue
         for end in range(len(cuts) - 1, at, -1):
             piece = text[cuts[at] : cuts[end]].strip()
-            if (at, end) != (0, len(cuts) - 1) and (found := _whole(piece, depth)):
-                shown.append(found)
+            ends = piece[-1:] if piece[-1:] in _MARKS else ""
+            if (at, end) != (0, len(cuts) - 1) and (found := _whole(piece, depth) or _whole(piece.removesuffix(ends), depth)):
+                shown.append(found if _whole(piece, depth) else found + _MARKS.get(ends, ""))
                 at = end
                 break
         else:

@@ -92,6 +92,8 @@ def _element(listed: ast.expr) -> ast.expr:
 
 def _of_subscript(value: ast.Subscript, known: Sources, depth: int) -> str:
     """A word of a table of words, or a part of a text."""
+    if isinstance(value.value, ast.Dict):
+        return _widest(_kind(one, known, depth + 1) for one in value.value.values)
     if isinstance(value.value, ast.Name) and isinstance(known.constants.get(value.value.id), ast.Dict):
         table = known.constants[value.value.id]
         return _widest(_kind(one, known, depth + 1) for one in table.values) if isinstance(table, ast.Dict) else NAME

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from spark_jobs.diagnosis.finding_hosts import hosts_of
 from webapp.accounts.roles import may_operate
@@ -30,6 +31,8 @@ from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
+from webapp.wording.filters import names_of
+from webapp.wording.translation import translated
 
 PAGE_SIZE = 50
 MOST_OCCURRENCES = 20_000
@@ -51,7 +54,11 @@ def findings(request: HttpRequest) -> HttpResponse:
             clusters_control(),
             rule_control(),
             severity_control(),
-            Control("state", "State", [*FindingState.choices, (ANY_STATE, "open and closed")]),
+            Control(
+                "state",
+                gettext("State"),
+                [(FindingState.OPEN, gettext("open")), (FindingState.CLOSED, gettext("closed")), (ANY_STATE, gettext("open and closed"))],
+            ),
         ),
         "page": listed,
         "rows": [(one, SEVERITY_BADGES.get(one.severity)) for one in listed.rows],
@@ -104,7 +111,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Finding, pk=row_number(pk))
     drawn = next((row for row in found.evidence or () if isinstance(row, dict) and row.get("name")), None)
     if drawn is None:
-        return _empty("No figure", "This finding rests on events, not on a figure that could be drawn.")
+        return _empty(gettext("No figure"), gettext("This finding rests on events, not on a figure that could be drawn."))
     name, unit = str(drawn["name"]), str(drawn.get("unit") or "")
     first, last = drawable(found.first_seen), drawable(found.last_seen)
     air = max((last - first) / 10, LEAST_AIR)
@@ -119,7 +126,10 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         if row.get("name") == name and _is_number(row.get("value"))
     ]
     if not occurrences:
-        return _empty("Nothing to draw", f"{name} is no number, or its windows are no longer kept.")
+        return _empty(
+            gettext("Nothing to draw"),
+            gettext("%(name)s is no number, or its windows are no longer kept.") % {"name": translated(name, names_of(found))},
+        )
     threshold = drawn.get("threshold")
     happened = JobAnnotation.objects.filter(cluster=found.cluster, job_id=found.job_id, at__gte=start, at__lte=end).order_by("-at")
     events = [
@@ -127,7 +137,9 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         for at, kind, label, subject in happened.values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
     ]
     limit = float(threshold) if threshold is not None and _is_number(threshold) else None
-    figure, note = over_time(name, occurrences, start, end, limit, lambda value: figure_text(value, unit), events)
+    figure, note = over_time(
+        translated(name, names_of(found)), occurrences, start, end, limit, lambda value: figure_text(value, unit), events
+    )
     return HttpResponse(f'{{"figure": {figure.to_json()}, "note": {json.dumps(note)}}}', content_type="application/json")
 
 

@@ -11,25 +11,26 @@ from spark_jobs.diagnosis.registry import all_rules
 from webapp.findings.models import Finding
 from webapp.findings.presentation import shown
 from webapp.findings.thresholds import rows, threshold_row
+from webapp.lib.translations import gettext_lazy as _
 
 FAMILIES = {
-    "checkpoint": "Checkpoints",
-    "collect": "What Weir can see",
-    "data": "Data",
-    "join": "Joins",
-    "memory": "Memory",
-    "namenode": "NameNode",
-    "placement": "Placement of tasks",
-    "pressure": "Back-pressure",
-    "replication": "Copies of checkpoints",
-    "restart": "Restarts",
-    "restore": "Restores",
-    "rocksdb": "RocksDB",
-    "sink": "Sinks",
-    "start": "Starts",
-    "state": "State",
-    "storage": "Checkpoint storage",
-    "watermark": "Watermarks",
+    "checkpoint": _("Checkpoints"),
+    "collect": _("What Weir can see"),
+    "data": _("Data"),
+    "join": _("Joins"),
+    "memory": _("Memory"),
+    "namenode": _("NameNode"),
+    "placement": _("Placement of tasks"),
+    "pressure": _("Back-pressure"),
+    "replication": _("Copies of checkpoints"),
+    "restart": _("Restarts"),
+    "restore": _("Restores"),
+    "rocksdb": _("RocksDB"),
+    "sink": _("Sinks"),
+    "start": _("Starts"),
+    "state": _("State"),
+    "storage": _("Checkpoint storage"),
+    "watermark": _("Watermarks"),
 }
 MOST_FINDINGS = 20
 
