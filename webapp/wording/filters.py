@@ -24,13 +24,18 @@ def names_of(of: Any) -> set[str]:
     """Names of jobs, vertices, hosts and files that a finding's texts may hold."""
     if of is None or isinstance(of, str):
         return {of} if of else set()
-    named = (getattr(of, field, None) for field in ("subject", "job_name", "cluster", "name"))
+    named = (_loaded(of, field) for field in ("subject", "job_name", "cluster", "name"))
     found = {one for one in named if isinstance(one, str)}
-    for related in getattr(of, "related", None) or ():
+    for related in _loaded(of, "related") or ():
         found.update(_texts(related.get("subject") if isinstance(related, dict) else None))
         found.update(_texts(related.get("path") if isinstance(related, dict) else None))
-    found.update(_named(getattr(of, "data", None)))
+    found.update(_named(_loaded(of, "data")))
     return set(sorted(found)[:_MOST_NAMES])
+
+
+def _loaded(of: Any, field: str) -> Any:
+    """Not asked of the database where a page left it out."""
+    return vars(of).get(field) if hasattr(of, "__dict__") else getattr(of, field, None)
 
 
 def _named(data: Any) -> Iterator[str]:
