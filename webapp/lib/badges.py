@@ -21,6 +21,10 @@ class Badge:
         """In the language of the page."""
         return gettext(self.english) if self.english else ""
 
+    @property
+    def is_unknown(self) -> bool:
+        return self == UNKNOWN
+
 
 UNKNOWN = Badge("unknown", "?", "unknown")
 
