@@ -6,8 +6,9 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 
 from webapp.accounts import throttle
+from webapp.lib.translations import gettext_lazy as _
 
-BLOCKED = "Too many failed attempts. Use a browser that you signed in with before, wait an hour, or ask an administrator."
+BLOCKED = _("Too many failed attempts. Use a browser that you signed in with before, wait an hour, or ask an administrator.")
 
 
 class SignInForm(AuthenticationForm):

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
+from django.utils.translation import gettext
 
 from webapp.accounts.administration import is_admin
 from webapp.accounts.roles import may_operate
@@ -36,7 +37,7 @@ def operators_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpR
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not may_operate(request.user):
-            raise PermissionDenied("This needs the operator role; ask an administrator of Weir for it.")
+            raise PermissionDenied(gettext("This needs the operator role; ask an administrator of Weir for it."))
         return view(request, *args, **kwargs)
 
     return guarded
@@ -48,7 +49,7 @@ def administrators_only(view: Callable[..., HttpResponseBase]) -> Callable[..., 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not is_admin(request.user):
-            raise PermissionDenied("This needs the admin role for the whole fleet; ask an administrator of Weir for it.")
+            raise PermissionDenied(gettext("This needs the admin role for the whole fleet; ask an administrator of Weir for it."))
         return view(request, *args, **kwargs)
 
     return guarded

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils.crypto import salted_hmac
 
 from webapp.accounts.querysets import ApiTokenQuerySet, AuditEntryQuerySet, NeverChanged
+from webapp.lib.translations import gettext_lazy as _
 
 
 class User(AbstractUser):
@@ -35,9 +36,9 @@ class ApiToken(models.Model):
     """A key for machines. Only its SHA-256 is kept: the token itself is random and long, so no slow hash is needed."""
 
     class Scope(models.TextChoices):
-        READ = "read", "read"
-        WRITE = "write", "read and write"
-        APPROVE = "approve", "read, write and approve clean-up plans"
+        READ = "read", _("read")
+        WRITE = "write", _("read and write")
+        APPROVE = "approve", _("read, write and approve clean-up plans")
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100)
@@ -83,16 +84,16 @@ class AuditEntry(models.Model):
     """
 
     class Outcome(models.TextChoices):
-        DONE = "done", "done"
-        REFUSED = "refused", "refused"
-        FAILED = "failed", "failed"
-        UNKNOWN = "", "unknown"
+        DONE = "done", _("done")
+        REFUSED = "refused", _("refused")
+        FAILED = "failed", _("failed")
+        UNKNOWN = "", _("unknown")
 
     class Door(models.TextChoices):
-        PAGE = "page", "page"
+        PAGE = "page", _("page")
         API = "api", "API"
-        ADMINISTRATION = "administration", "administration"
-        COMMAND = "command", "command"
+        ADMINISTRATION = "administration", _("administration")
+        COMMAND = "command", _("command")
 
     at = models.DateTimeField()
     action = models.CharField(max_length=40, help_text="a code of webapp.accounts.audit.actions")

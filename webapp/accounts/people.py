@@ -11,16 +11,18 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
+from django.utils.translation import gettext
 
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import GROUPS, Role
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
 from webapp.lib.refusals import ActionRefused, InputRefused
+from webapp.lib.translations import gettext_lazy as _
 
-OWN = "This is you. Ask another administrator, so that nobody raises their own rights or locks themselves out."
-OF_SUPERUSER = "A superuser is changed by superusers alone, in the administration."
-LAST = "Nobody else administers the whole fleet. Make somebody an administrator who sees everything first."
+OWN = _("This is you. Ask another administrator, so that nobody raises their own rights or locks themselves out.")
+OF_SUPERUSER = _("A superuser is changed by superusers alone, in the administration.")
+LAST = _("Nobody else administers the whole fleet. Make somebody an administrator who sees everything first.")
 EVERYTHING, ONLY = "everything", "only"
 
 
@@ -58,7 +60,7 @@ def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, st
     except ValidationError as error:
         raise InputRefused({field: " ".join(texts) for field, texts in error.message_dict.items()}) from None
     except IntegrityError:
-        raise InputRefused({"username": "There is somebody of this name."}) from None
+        raise InputRefused({"username": gettext("There is somebody of this name.")}) from None
     return user, password
 
 
@@ -116,7 +118,7 @@ def remove(by: User, user: User) -> None:
     """With their tokens. What they did stays in the audit log, and their name at what they made."""
     with _changing(by, user):
         if user.is_active:
-            raise ActionRefused("Close the account first; if nobody misses it, remove it.")
+            raise ActionRefused(gettext("Close the account first; if nobody misses it, remove it."))
         user.delete()
 
 
@@ -128,22 +130,22 @@ def _changing(by: User, user: User) -> Iterator[None]:
     with transaction.atomic():
         lock_administrators()
         if not User.objects.filter(administrators(), pk=by.pk).exists():
-            raise ActionRefused("You administer the whole fleet no longer.")
+            raise ActionRefused(gettext("You administer the whole fleet no longer."))
         yield
 
 
 def _group(role: str) -> Group:
     if role not in GROUPS:
-        raise InputRefused({"role": f"Choose one of {', '.join(GROUPS)}."})
+        raise InputRefused({"role": gettext("Choose one of %(groups)s.") % {"groups": ", ".join(GROUPS)}})
     return Group.objects.get_or_create(name=role)[0]
 
 
 def _seen(sees: str, lines: str) -> list[list[dict[str, str]]] | None:
     if sees not in (EVERYTHING, ONLY):
-        raise InputRefused({"sees": "Choose whether they see everything."})
+        raise InputRefused({"sees": gettext("Choose whether they see everything.")})
     if sees == EVERYTHING:
         if lines.strip():
-            raise InputRefused({"sees_only": "They see everything: leave this empty, or choose that they see only this."})
+            raise InputRefused({"sees_only": gettext("They see everything: leave this empty, or choose that they see only this.")})
         return None
     try:
         return grants.as_json(grants.parse(lines))

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth import SESSION_KEY, logout
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
+from django.utils.translation import gettext
 
 SIGNED_IN_AT, ACTIVE_AT = "signed_in_at", "active_at"
 NOTED_EVERY_S = 60
@@ -32,9 +33,9 @@ class SessionLimits:
         if began is None or active is None or max(began, active) > now + NOTED_EVERY_S:
             begin(request, now)
         elif now - began >= settings.WEIR.session_age_s:
-            _end(request, "You were signed in for as long as it lasts.")
+            _end(request, gettext("You were signed in for as long as it lasts."))
         elif idle_s and now - active >= idle_s:
-            _end(request, "Nothing was done for a while.")
+            _end(request, gettext("Nothing was done for a while."))
         elif _is_activity(request) and now - active >= min(NOTED_EVERY_S, (idle_s or NOTED_EVERY_S) // 2):
             kept[ACTIVE_AT] = now
 
@@ -57,4 +58,4 @@ def _is_activity(request: HttpRequest) -> bool:
 def _end(request: HttpRequest, why: str) -> None:
     logout(request)
     if request.headers.get("Sec-Fetch-Mode", "navigate") == "navigate":
-        messages.info(request, f"{why} Sign in again.")
+        messages.info(request, gettext("%(why)s Sign in again.") % {"why": why})

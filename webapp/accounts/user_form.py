@@ -4,20 +4,24 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.forms import UserChangeForm
+from django.utils.translation import gettext
 
 from webapp.accounts import people
 from webapp.accounts.roles import Role
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
+from webapp.lib.translations import gettext_lazy as _
 
 
 class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stubs alone  # type: ignore[type-arg]  # generic in stubs alone
-    sees_everything = forms.BooleanField(required=False, help_text="Every cluster, and what concerns the whole fleet.")
+    sees_everything = forms.BooleanField(required=False, help_text=_("Every cluster, and what concerns the whole fleet."))
     sees_only = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text='Clusters that one of these lines fits, such as team="payments", environment="prod" or cluster=~"prod-.*"; '
-        "no line: no cluster. Superusers see everything.",
+        help_text=_(
+            'Clusters that one of these lines fits, such as team="payments", environment="prod" or cluster=~"prod-.*"; '
+            "no line: no cluster. Superusers see everything."
+        ),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -39,7 +43,7 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stub
         if people.is_last_administrator(self.instance) and not self._administers():
             self.add_error(None, people.LAST)
         if self.cleaned_data.get("sees_everything") and self.cleaned_data.get("sees_only", "").strip():
-            self.add_error("sees_only", "Sees everything is ticked: leave this empty, or take the tick away.")
+            self.add_error("sees_only", gettext("Sees everything is ticked: leave this empty, or take the tick away."))
         return cleaned
 
     def _administers(self) -> bool:

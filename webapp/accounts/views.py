@@ -12,6 +12,7 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
@@ -25,27 +26,28 @@ from webapp.accounts.tokens import shown
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
 from webapp.lib.quantities import duration_text
+from webapp.lib.translations import gettext_lazy as _
 
 MOST_TOKENS = 50
-LIFETIMES = [("30", "30 days"), ("90", "90 days"), ("365", "a year")]
+LIFETIMES = [("30", _("30 days")), ("90", _("90 days")), ("365", _("a year"))]
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(max_length=100, label="What it is for")
-    scope = forms.ChoiceField(choices=ApiToken.Scope.choices, label="May")
+    name = forms.CharField(max_length=100, label=_("What it is for"))
+    scope = forms.ChoiceField(choices=ApiToken.Scope.choices, label=_("May"))
     sees_only = forms.CharField(
         required=False,
         max_length=grants.LONGEST_TEXT,
-        label="Sees only",
-        help_text='One grant a line, such as cluster="prod-eu-1"; empty: what you see. It never sees more than you.',
+        label=_("Sees only"),
+        help_text=_('One grant a line, such as cluster="prod-eu-1"; empty: what you see. It never sees more than you.'),
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
     )
-    days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial="90", label="Expires after")
+    days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial="90", label=_("Expires after"))
 
     def __init__(self, *args: Any, operator: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not operator:
-            self.fields["scope"] = forms.ChoiceField(choices=[(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)], label="May")
+            self.fields["scope"] = forms.ChoiceField(choices=[(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)], label=gettext("May"))
 
     def clean_sees_only(self) -> Any:
         try:
@@ -81,7 +83,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     form = PasswordChangeForm(_me(request), request.POST)
     if form.is_valid():
         update_session_auth_hash(request, form.save())
-        messages.success(request, "Your password is changed; other sessions of yours are signed out.")
+        messages.success(request, gettext("Your password is changed; other sessions of yours are signed out."))
         return redirect("account")
     return _page(request, form, TokenForm(operator=may_operate(_me(request))))
 
@@ -92,7 +94,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
     """The answer is the only page that ever shows the token."""
     form = TokenForm(request.POST, operator=may_operate(_me(request)))
     if form.is_valid() and ApiToken.objects.filter(user=_me(request)).count() >= MOST_TOKENS:
-        form.add_error(None, f"You have {MOST_TOKENS} tokens; revoke one first.")
+        form.add_error(None, gettext("You have %(most)s tokens; revoke one first.") % {"most": MOST_TOKENS})
     if not form.is_valid():
         return _page(request, _password_form(_me(request)), form)
     expires_at = timezone.now() + timedelta(days=form.cleaned_data["days"])
@@ -109,7 +111,7 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     people.end_sessions(me)
     me.refresh_from_db()
     update_session_auth_hash(request, me)
-    messages.success(request, "All other sessions of yours are signed out. Tokens still work.")
+    messages.success(request, gettext("All other sessions of yours are signed out. Tokens still work."))
     return redirect("account")
 
 
@@ -117,7 +119,7 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=_me(request))
     token.delete()
-    messages.success(request, f"{token.name} is revoked; it does not work any more.")
+    messages.success(request, gettext("%(name)s is revoked; it does not work any more.") % {"name": token.name})
     return redirect("account")
 
 

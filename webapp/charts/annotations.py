@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, WARN, plain, plot_time
 
 MOST_LINES = 80
@@ -55,7 +57,11 @@ def drawn(annotations: Sequence[Annotation], start: datetime, end: datetime) -> 
     shapes = [_line(one.at, LOOK.get(one.kind, ("•", INK_3))[1]) for one in shown]
     # What was found has a row of its own above what happened, so that neither hides the other.
     labels = [label for row in (False, True) for label in _labels([one for one in shown if (one.kind in FOUND) == row], start, end)]
-    note = f"The newest {len(shown)} of {len(inside)} annotations are drawn." if len(shown) < len(inside) else ""
+    note = (
+        gettext("The newest %(number)s of %(all)s annotations are drawn.") % {"number": len(shown), "all": len(inside)}
+        if len(shown) < len(inside)
+        else ""
+    )
     return {"shapes": shapes, "annotations": labels}, note
 
 

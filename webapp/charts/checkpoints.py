@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 from webapp.charts import annotations as annotated
@@ -74,12 +75,12 @@ def timeline(
     layout, events_note = annotated.drawn(events, start, end)
     widths_ms = bar_widths_ms([bar.trigger_time for bar in shown], (end - start) / timedelta(milliseconds=1), 0.72)
     traces = [_phase(shown, phase, widths_ms) for phase in PHASES]
-    traces.append(_stack(shown, "other or unknown", OTHER, [bar.other_ms for bar in shown], widths_ms))
+    traces.append(_stack(shown, gettext("other or unknown"), OTHER, [bar.other_ms for bar in shown], widths_ms))
     traces += _marks(shown)
     longest_ms = max((_height_ms(bar) for bar in shown), default=0.0)
     # A far-away time-out would press the bars flat; it is drawn once they come near it.
     if timeout_ms and longest_ms >= timeout_ms / 3:
-        annotated.add_limit(layout, timeout_ms, f"timeout {duration_text(timeout_ms)}")
+        annotated.add_limit(layout, timeout_ms, gettext("timeout %(timeout_ms)s") % {"timeout_ms": duration_text(timeout_ms)})
         longest_ms = max(longest_ms, timeout_ms)
     tick_ms = _tick_ms(longest_ms)
     ticks = [tick_ms * step for step in range(int(longest_ms / tick_ms) + 2)]
@@ -102,7 +103,7 @@ def timeline(
 
 
 def _phase(bars: Sequence[CheckpointBar], phase: str, widths_ms: list[float]) -> go.Bar:
-    return _stack(bars, PHASE_WORDS[phase], PHASE_COLOURS[phase], [bar.parts_ms[phase] for bar in bars], widths_ms)
+    return _stack(bars, gettext(PHASE_WORDS[phase]), PHASE_COLOURS[phase], [bar.parts_ms[phase] for bar in bars], widths_ms)
 
 
 def _stack(bars: Sequence[CheckpointBar], name: str, colour: str, heights_ms: list[float], widths_ms: list[float]) -> go.Bar:
@@ -120,11 +121,16 @@ def _stack(bars: Sequence[CheckpointBar], name: str, colour: str, heights_ms: li
 def _marks(bars: Sequence[CheckpointBar]) -> list[go.Scatter]:
     """Outcome below each bar, by shape as well as colour. With very many bars only what is not plain success."""
     kinds = (
-        ("failed", "x", CRIT, [bar for bar in bars if bar.failed]),
-        ("savepoint", "diamond", ACCENT, [bar for bar in bars if bar.is_savepoint and not bar.failed]),
-        ("in progress", "square-open", INK_3, [bar for bar in bars if bar.outcome == "in_progress" and not bar.is_savepoint]),
-        ("aborted", "line-ew-open", UNKNOWN, [b for b in bars if b.outcome in ("aborted", "subsumed", "preflight") and not b.is_savepoint]),
-        ("completed", "circle", OK, [bar for bar in bars if bar.outcome == "completed" and not bar.is_savepoint]),
+        (gettext("failed"), "x", CRIT, [bar for bar in bars if bar.failed]),
+        (gettext("savepoint"), "diamond", ACCENT, [bar for bar in bars if bar.is_savepoint and not bar.failed]),
+        (gettext("in progress"), "square-open", INK_3, [bar for bar in bars if bar.outcome == "in_progress" and not bar.is_savepoint]),
+        (
+            gettext("aborted"),
+            "line-ew-open",
+            UNKNOWN,
+            [b for b in bars if b.outcome in ("aborted", "subsumed", "preflight") and not b.is_savepoint],
+        ),
+        (gettext("completed"), "circle", OK, [bar for bar in bars if bar.outcome == "completed" and not bar.is_savepoint]),
     )
     return [
         go.Scatter(
@@ -141,22 +147,32 @@ def _marks(bars: Sequence[CheckpointBar]) -> list[go.Scatter]:
             showlegend=False,
         )
         for name, symbol, colour, chosen in kinds
-        if chosen and not (name == "completed" and len(chosen) > _MOST_GOOD_MARKS)
+        if chosen and not (symbol == "circle" and len(chosen) > _MOST_GOOD_MARKS)
     ]
 
 
 def _hover(bar: CheckpointBar) -> str:
-    kind = "savepoint" if bar.is_savepoint else "checkpoint"
-    lines = [f"<b>{kind} {bar.checkpoint_id} · {plain(bar.outcome.replace('_', ' '))}</b>", f"{plot_time(bar.trigger_time)[:19]} UTC"]
+    kind = gettext("savepoint") if bar.is_savepoint else gettext("checkpoint")
+    lines = [
+        f"<b>{kind} {bar.checkpoint_id} · {plain(gettext(bar.outcome.replace('_', ' ')))}</b>",
+        f"{plot_time(bar.trigger_time)[:19]} UTC",
+    ]
     if bar.reason:
         lines.append(plain(bar.reason))
-    ended = f", ended after {duration_text(bar.lasted_ms)}" if bar.end_to_end_ms is None and bar.end_time else ""
-    lines.append(f"end to end {duration_text(bar.end_to_end_ms)}{ended} · state {bytes_text(bar.state_bytes)}")
-    known = [f"{PHASE_WORDS[phase]} {duration_text(getattr(bar, f'{phase}_ms'))}" for phase in PHASES]
+    ended = (
+        gettext(", ended after %(lasted_ms)s") % {"lasted_ms": duration_text(bar.lasted_ms)}
+        if bar.end_to_end_ms is None and bar.end_time
+        else ""
+    )
+    lines.append(
+        gettext("end to end %(end_to_end_ms)s%(ended)s · state %(state_bytes)s")
+        % {"end_to_end_ms": duration_text(bar.end_to_end_ms), "ended": ended, "state_bytes": bytes_text(bar.state_bytes)}
+    )
+    known = [f"{gettext(PHASE_WORDS[phase])} {duration_text(getattr(bar, f'{phase}_ms'))}" for phase in PHASES]
     lines.append(" · ".join(known[:2]))
     lines.append(" · ".join(known[2:]))
     if bar.slowest:
-        lines.append(f"slowest: {plain(bar.slowest)}")
+        lines.append(gettext("slowest: %(slowest)s") % {"slowest": plain(bar.slowest)})
     return "<br>".join(lines)
 
 

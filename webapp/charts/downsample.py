@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from django.utils.translation import gettext
+
 PointT = TypeVar("PointT")
 
 WIDEST_BAR_SHARE = 0.035
@@ -42,7 +44,12 @@ def worst_in_buckets(
 
 def note(shown: int, total: int, what: str, kept: str) -> str:
     """What the reader must know about a thinned chart; empty where nothing was left out."""
-    return f"{shown:,} of {total:,} {what} drawn: {kept} of each slice of time." if shown < total else ""
+    return (
+        gettext("%(shown)s of %(total)s %(what)s drawn: %(kept)s of each slice of time.")
+        % {"shown": f"{shown:,}", "total": f"{total:,}", "what": what, "kept": kept}
+        if shown < total
+        else ""
+    )
 
 
 def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> list[float]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from webapp.charts import annotations as annotated
 from webapp.charts.downsample import MOST_POINTS, note, worst_in_buckets
@@ -54,7 +55,9 @@ def over_time(
     step = _round_step((high - low) / _TICKS)
     ticks = [step * position for position in range(math.floor(low / step), math.ceil(high / step) + 1)]
     if threshold is not None:
-        annotated.add_limit(layout, threshold, f"threshold {plain(tick_words(threshold))}", at_right=True)
+        annotated.add_limit(
+            layout, threshold, gettext("threshold %(threshold)s") % {"threshold": plain(tick_words(threshold))}, at_right=True
+        )
     result = figure(
         [line],
         HEIGHT_PX,

@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from webapp.charts.shares import share_map
 from webapp.charts.theme import plain
@@ -37,7 +38,8 @@ def heat_map(rows: Sequence[PoolRow], start: datetime, end: datetime) -> go.Figu
     cells = [_cells(row, start, end, slices) for row in rows]
     labels = [row.label for row in rows]
     hover_texts = [
-        [f"{label}<br>{usage_text(cell)} of its buffers in use" for cell in of_row] for label, of_row in zip(labels, cells, strict=True)
+        [gettext("%(label)s<br>%(cell)s of its buffers in use") % {"label": label, "cell": usage_text(cell)} for cell in of_row]
+        for label, of_row in zip(labels, cells, strict=True)
     ]
     edges = [start + width * position for position in range(slices + 1)]
     return share_map(labels, cells, hover_texts, edges, (start, end), _ROW_PX)

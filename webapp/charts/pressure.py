@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from webapp.charts.shares import share_map
 from webapp.charts.theme import plain
@@ -36,7 +37,10 @@ def pressure_map(rows: Sequence[VertexPressure], start: datetime, end: datetime)
         for place, doing in ((1, "back-pressured"), (2, "busy")):
             labels.append(f"{plain(row.name, _LABEL_LETTERS)} {doing}")
             cells.append(_cells(row, place, first, width, count))
-    hover_texts = [[f"{label}: {percent_text(share)} of the time" for share in of_row] for label, of_row in zip(labels, cells, strict=True)]
+    hover_texts = [
+        [gettext("%(label)s: %(share)s of the time") % {"label": label, "share": percent_text(share)} for share in of_row]
+        for label, of_row in zip(labels, cells, strict=True)
+    ]
     edges = [first + width * position for position in range(count + 1)]
     return share_map(labels, cells, hover_texts, edges, (start, end), _ROW_PX)
 

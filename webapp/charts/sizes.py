@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from webapp.charts import annotations as annotated
 from webapp.charts.downsample import MOST_BARS, MOST_POINTS, bar_widths_ms, note, worst_in_buckets
@@ -76,7 +77,7 @@ def size_over_time(
     widths_ms = bar_widths_ms([bar.at for bar in bars], span_ms, 0.6)
     traces = [_uploaded("uploaded", UPLOADED, bars, widths_ms, savepoints=False, link=link)]
     if any(bar.is_savepoint for bar in bars):
-        traces.append(_uploaded("by savepoints", OTHER, bars, widths_ms, savepoints=True, link=link))
+        traces.append(_uploaded(gettext("by savepoints"), OTHER, bars, widths_ms, savepoints=True, link=link))
     traces.append(_full(line, link))
     if trend and line:
         traces += _trend(trend, line[-1], end)
@@ -146,16 +147,19 @@ def _slope(name: str, bytes_per_h: float, start: datetime, end: datetime, last: 
 
 def _hover(point: SizePoint) -> str:
     kind = "savepoint" if point.is_savepoint else "checkpoint"
-    return (
-        f"<b>{kind} {point.checkpoint_id}</b><br>{plot_time(point.at)[:19]} UTC<br>"
-        f"full state {bytes_text(point.state_bytes)}<br>uploaded {bytes_text(point.checkpointed_bytes)}"
-    )
+    return gettext("<b>%(kind)s %(checkpoint_id)s</b><br>%(at)s UTC<br>full state %(state_bytes)s<br>uploaded %(checkpointed_bytes)s") % {
+        "kind": kind,
+        "checkpoint_id": point.checkpoint_id,
+        "at": plot_time(point.at)[:19],
+        "state_bytes": bytes_text(point.state_bytes),
+        "checkpointed_bytes": bytes_text(point.checkpointed_bytes),
+    }
 
 
 def _one_size_only(points: Sequence[SizePoint]) -> str:
     own = [point for point in points if not point.is_savepoint]
     if own and all(point.state_bytes is None for point in own):
-        return "This Flink version reports uploads only: the full size of the state is not known."
+        return gettext("This Flink version reports uploads only: the full size of the state is not known.")
     return ""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES
 
@@ -41,8 +42,12 @@ def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
 def in_words(outcomes: Sequence[Mapping[str, Any]]) -> str:
     """'16 checkpoints, oldest first: 9 expired, 7 completed; newest expired'."""
     counts = Counter("savepoint" if entry.get("is_savepoint") else str(entry["outcome"]).replace("_", " ") for entry in outcomes)
-    parts = ", ".join(f"{count} {word}" for word, count in counts.most_common())
-    return f"{len(outcomes)} last: {parts}; newest {str(outcomes[-1]['outcome']).replace('_', ' ')}"
+    parts = ", ".join(f"{count} {gettext(word)}" for word, count in counts.most_common())
+    return gettext("%(number)s last: %(parts)s; newest %(outcome)s") % {
+        "number": len(outcomes),
+        "parts": parts,
+        "outcome": gettext(str(outcomes[-1]["outcome"]).replace("_", " ")),
+    }
 
 
 def _mark(entry: Mapping[str, Any], x: int) -> tuple[str, str]:

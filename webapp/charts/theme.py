@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext_noop
 
 # Plotly asks for pandas whatever it draws; loaded by another thread meanwhile it would be half there.
 import_module("pandas")
@@ -19,7 +20,12 @@ LINE_STRONG = "var(--line-strong)"
 UPLOADED = "var(--async)"
 OTHER = "var(--other)"
 PHASE_COLOURS = {"start_delay": "var(--start-delay)", "alignment": "var(--alignment)", "sync": "var(--sync)", "async": "var(--async)"}
-PHASE_WORDS = {"start_delay": "start delay", "alignment": "alignment", "sync": "sync", "async": "async"}
+PHASE_WORDS = {
+    "start_delay": gettext_noop("start delay"),
+    "alignment": gettext_noop("alignment"),
+    "sync": gettext_noop("sync"),
+    "async": gettext_noop("async"),
+}
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from webapp.config import schedule
 from webapp.fleet.freshness import LEAST_CYCLE_S, MISSED_CYCLES
@@ -26,14 +27,24 @@ def problems(now: datetime) -> list[Problem]:
     found = []
     silence = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
     if tick is None or abs(now - tick.at) > silence:
-        since = f"since {tick.at:%Y-%m-%d %H:%M:%S} UTC" if tick else "yet"
-        found.append(Problem("beat.silent", TICK, f"Nothing was scheduled {since}: is the beat running, and a worker of queue default?"))
+        since = gettext("since %(at)s UTC") % {"at": f"{tick.at:%Y-%m-%d %H:%M:%S}"} if tick else "yet"
+        found.append(
+            Problem(
+                "beat.silent",
+                TICK,
+                gettext("Nothing was scheduled %(since)s: is the beat running, and a worker of queue default?") % {"since": since},
+            )
+        )
     for row in rows:
         problem = _problem_of(row, now)
         if problem:
             found.append(problem)
     return found + [
-        Problem("source.unreadable", source.name, f"Its clusters stay as they were last listed. {source.last_error}")
+        Problem(
+            "source.unreadable",
+            source.name,
+            gettext("Its clusters stay as they were last listed. %(last_error)s") % {"last_error": source.last_error},
+        )
         for source in (SourceReading.objects.failing(now - UNREAD_FOR) if settings.WEIR.sources else ())
     ]
 
@@ -42,17 +53,26 @@ def _problem_of(row: DueWork, now: datetime) -> Problem | None:
     interval_s = max(row.interval_s, LEAST_CYCLE_S)
     allowed = timedelta(seconds=MISSED_CYCLES * interval_s) + SLACK
     if row.failures >= MISSED_CYCLES:
-        return Problem("work.failing", row.key, f"It failed {row.failures} times in a row: {row.last_error}")
+        return Problem(
+            "work.failing",
+            row.key,
+            gettext("It failed %(failures)s times in a row: %(last_error)s") % {"failures": row.failures, "last_error": row.last_error},
+        )
     if not row.is_held(now) and row.next_attempt_at < now - allowed:
         queue = work_of(row.key).task.queue
         return Problem(
             "work.waiting",
             row.key,
-            f"It is due since {row.next_attempt_at:%Y-%m-%d %H:%M:%S} UTC and nobody takes it up: is a worker of queue {queue} running?",
+            gettext("It is due since %(next_attempt_at)s UTC and nobody takes it up: is a worker of queue %(queue)s running?")
+            % {"next_attempt_at": f"{row.next_attempt_at:%Y-%m-%d %H:%M:%S}", "queue": queue},
         )
     began = row.last_success_at or row.last_started_at
     if began is not None and row.is_held(now) and began < now - allowed - timedelta(seconds=interval_s * MISSED_CYCLES):
-        return Problem("work.slow", row.key, f"Its last success was at {began:%Y-%m-%d %H:%M:%S} UTC; the present run takes long.")
+        return Problem(
+            "work.slow",
+            row.key,
+            gettext("Its last success was at %(began)s UTC; the present run takes long.") % {"began": f"{began:%Y-%m-%d %H:%M:%S}"},
+        )
     return None
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from django.core.cache import cache
 from django.db.models import Count, Max
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from webapp.fleet.choices import OperatorState
 from webapp.fleet.freshness import late_before
@@ -61,7 +62,7 @@ def status(now: datetime) -> PipelineStatus:
     with scopes.everything():  # whether Weir runs concerns everybody; what is wrong with it names clusters and roots
         problems = tuple(writability.problems() + alarms.problems(now))
     if not scopes.current().is_everything:
-        problems = tuple(Problem(one.code, "", "An administrator of Weir sees what it is.") for one in problems)
+        problems = tuple(Problem(one.code, "", gettext("An administrator of Weir sees what it is.")) for one in problems)
     work = DueWork.objects.filter(key=CYCLE).first()
     live = Cluster.objects.collected()
     live_figures = live.aggregate(at=Max("last_success_at"), clusters=Count("id"))

@@ -3,9 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, gettext_noop, ngettext
+
 from spark_jobs.diagnosis.wording import count_text
+from webapp.lib.translations import ngettext_noop
 
 WORDS = {"decline": "decline", "expired": "expired checkpoint", "failure": "failed task", "taskmanager_lost": "lost TaskManager"}
+MANY = {
+    "decline": gettext_noop("declines"),
+    "expired": gettext_noop("expired checkpoints"),
+    "failure": gettext_noop("failed tasks"),
+    "taskmanager_lost": gettext_noop("lost TaskManagers"),
+}
+_FORMS = {
+    "decline": ngettext_noop("%(count)s decline", "%(count)s declines"),
+    "expired": ngettext_noop("%(count)s expired checkpoint", "%(count)s expired checkpoints"),
+    "failure": ngettext_noop("%(count)s failed task", "%(count)s failed tasks"),
+    "taskmanager_lost": ngettext_noop("%(count)s lost TaskManager", "%(count)s lost TaskManagers"),
+}
 NOTABLE = 2.0
 """Times what its subtasks let expect; of fewer than three nothing follows."""
 LEAST_EVENTS = 3
@@ -28,11 +43,19 @@ class Concentration:
 
     @property
     def sentence(self) -> str:
-        was = "was" if self.here == 1 else "were"
-        said = f"{self.here:,} of {count_text(self.total, WORDS.get(self.kind, self.kind))} of the jobs that ran here {was} on this host"
+        said = ngettext(
+            "%(here)s of %(all)s of the jobs that ran here was on this host",
+            "%(here)s of %(all)s of the jobs that ran here were on this host",
+            self.here,
+        ) % {"here": f"{self.here:,}", "all": counted(self.kind, self.total)}
         if self.expected is None:
-            return f"{said}; how many would be expected is unknown, since no placement of some of these jobs was seen."
-        return f"{said}; by its share of their subtasks {self.expected:.1f} would be expected."
+            return gettext("%(said)s; how many would be expected is unknown, since no placement of some of these jobs was seen.") % {
+                "said": said
+            }
+        return gettext("%(said)s; by its share of their subtasks %(expected)s would be expected.") % {
+            "said": said,
+            "expected": f"{self.expected:.1f}",
+        }
 
 
 def concentration(kind: str, events: Mapping[Job, tuple[int, int]], subtasks: Mapping[Job, tuple[int, int]]) -> Concentration:
@@ -44,3 +67,8 @@ def concentration(kind: str, events: Mapping[Job, tuple[int, int]], subtasks: Ma
     of_jobs = {job: every for job, (_, every) in events.items() if every}
     expected = sum(every * known[job] for job, every in of_jobs.items()) if of_jobs.keys() <= known.keys() else None
     return Concentration(kind, sum(here for here, _ in events.values()), sum(of_jobs.values()), expected)
+
+
+def counted(kind: str, total: int) -> str:
+    """'2 declines'."""
+    return str(ngettext(*_FORMS[kind], total) % {"count": f"{total:,}"}) if kind in _FORMS else count_text(total, kind)

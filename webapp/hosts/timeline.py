@@ -6,12 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.findings.models import Finding
 from webapp.hosts.concentration import WORDS
 from webapp.hosts.lookup import HostJob, called, jobs_called
 from webapp.hosts.models import HostEvent
+from webapp.wording.translation import translated
 
 MOST_MOMENTS = 200
 SEVERE = {"critical": "crit", "warning": "warn"}
@@ -74,30 +76,44 @@ def _words(row: HostEvent) -> tuple[str, str]:
     task = f"{row.vertex_name or 'a task'}{'' if row.subtask is None else f'/{row.subtask}'}"
     detail = row.detail or ""
     if row.kind == "decline":
-        return f"Checkpoint {row.checkpoint_id} declined by {task}", detail
+        return gettext("Checkpoint %(checkpoint_id)s declined by %(task)s") % {"checkpoint_id": row.checkpoint_id, "task": task}, detail
     if row.kind == "expired":
         return (
-            f"Checkpoint {row.checkpoint_id} expired",
-            f"subtasks here had not acknowledged: {row.vertex_name}" if row.vertex_name else "",
+            gettext("Checkpoint %(checkpoint_id)s expired") % {"checkpoint_id": row.checkpoint_id},
+            gettext("subtasks here had not acknowledged: %(vertex_name)s") % {"vertex_name": row.vertex_name} if row.vertex_name else "",
         )
     if row.kind == "failure":
-        return f"Task failed: {row.subject}", detail
+        return gettext("Task failed: %(subject)s") % {"subject": row.subject}, detail
     if row.kind == "taskmanager_lost":
-        return f"TaskManager {row.subject} lost", detail
+        return gettext("TaskManager %(subject)s lost") % {"subject": row.subject}, detail
     return f"{WORDS.get(row.kind, row.kind).capitalize()}: {row.subject}", detail
 
 
 def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
     for one in findings:
         jobs = ((one.cluster, one.job_id, one.job_name or one.job_id),) if one.job_id else ()
-        yield Moment(one.first_seen, SEVERE.get(one.severity, "done"), f"Found: {one.title}", one.rule, jobs, finding=one.pk)
+        yield Moment(
+            one.first_seen,
+            SEVERE.get(one.severity, "done"),
+            gettext("Found: %(title)s") % {"title": translated(one.title)},
+            one.rule,
+            jobs,
+            finding=one.pk,
+        )
         if one.closed_at is not None:
-            yield Moment(one.closed_at, "ok", f"No longer found: {one.title}", one.rule, jobs, finding=one.pk)
+            yield Moment(
+                one.closed_at,
+                "ok",
+                gettext("No longer found: %(title)s") % {"title": translated(one.title)},
+                one.rule,
+                jobs,
+                finding=one.pk,
+            )
 
 
 def _moves(jobs: Iterable[HostJob]) -> Iterator[Moment]:
     for one in jobs:
         key = ((one.row.cluster, one.row.job_id, one.called),)
-        yield Moment(one.row.first_seen_at, "done", "A job was first seen to run here", "", key)
+        yield Moment(one.row.first_seen_at, "done", gettext("A job was first seen to run here"), "", key)
         if one.row.left_at is not None:
-            yield Moment(one.row.left_at, "done", "A job runs here no longer", "", key)
+            yield Moment(one.row.left_at, "done", gettext("A job runs here no longer"), "", key)

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
 from webapp.findings.badges import severity_badge
@@ -13,7 +14,7 @@ from webapp.fleet.badges import JOB_BADGES
 from webapp.fleet.list_controls import clusters_control
 from webapp.hosts import lookup
 from webapp.hosts.columns import headings
-from webapp.hosts.concentration import WORDS
+from webapp.hosts.concentration import MANY
 from webapp.hosts.documents import EVENT_NAMES, HOST_NAMES, host_rows
 from webapp.hosts.filters import HostEventFilters, HostsFilters
 from webapp.hosts.models import HostEvent
@@ -30,8 +31,10 @@ PAGE_SIZE = 50
 MOST_EXPORTED = 50_000
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
 TROUBLE = {
-    "": "All hosts", ANY: "with any trouble", "declines": "with declines", "expired": "with expired checkpoints",
-    "failures": "with failed tasks", "losses": "with lost TaskManagers", "findings": "named by open findings",
+    "": gettext_noop("All hosts"), ANY: gettext_noop("with any trouble"), "declines": gettext_noop("with declines"),
+    "expired": gettext_noop("with expired checkpoints"),
+    "failures": gettext_noop("with failed tasks"), "losses": gettext_noop("with lost TaskManagers"),
+    "findings": gettext_noop("named by open findings"),
 }  # fmt: skip
 
 
@@ -100,7 +103,7 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "moments": [(one, SHAPES.get(one.tone, "■")) for one in story.moments],
         "left_out": story.left_out,
         "event_filters": filters,
-        "kinds": list(WORDS.items()),
+        "kinds": [(kind, gettext(word)) for kind, word in MANY.items()],
         "kind": filters.values.get("kind", ""),
         "jobs": [(one, JOB_BADGES.get(one.job.status, UNKNOWN) if one.job else UNKNOWN) for one in jobs],
         "running": running,
@@ -144,5 +147,5 @@ def _clusters(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
     if chosen and scopes.current().holds(chosen):
         return known, [chosen]
     if not known:
-        raise Http404("No job was seen on a host of this name.")
+        raise Http404(gettext("No job was seen on a host of this name."))
     return known, known

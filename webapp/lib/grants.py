@@ -6,6 +6,8 @@ All matchers of a line have to accept a cluster, by its labels and by its name a
 import re
 from typing import Any
 
+from django.utils.translation import gettext
+
 from webapp.lib.matchers import BadMatcher, from_json, parse_lines
 from webapp.lib.scopes import Grant, Grants
 
@@ -17,10 +19,10 @@ _PART = re.compile(r'(?:"[^"]*+"|[^",])++')
 def parse(text: str) -> Grants:
     """Raises :class:`BadMatcher`. Nothing written sees no cluster."""
     if len(text) > LONGEST_TEXT:
-        raise BadMatcher(f"A scope is at most {LONGEST_TEXT:,} characters long.")
+        raise BadMatcher(gettext("A scope is at most %(longest)s characters long.") % {"longest": f"{LONGEST_TEXT:,}"})
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) > MOST_GRANTS:
-        raise BadMatcher(f"A scope has at most {MOST_GRANTS} lines; these are {len(lines)}.")
+        raise BadMatcher(gettext("A scope has at most %(most)s lines; these are %(number)s.") % {"most": MOST_GRANTS, "number": len(lines)})
     return tuple(parse_line(line) for line in lines)
 
 
@@ -28,7 +30,7 @@ def parse_line(line: str) -> Grant:
     """Raises :class:`BadMatcher`."""
     grant = parse_lines("\n".join(_PART.findall(line)))
     if not grant:
-        raise BadMatcher(f'{line[:80]!r} says nothing: write label="value", such as team="payments".')
+        raise BadMatcher(gettext('%(line)s says nothing: write label="value", such as team="payments".') % {"line": f"{line[:80]!r}"})
     return grant
 
 

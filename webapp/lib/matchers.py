@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from django.utils.translation import gettext
+
 from webapp.lib.refusals import InputRefused
 
 EQUAL, NOT_EQUAL, MATCHES, MATCHES_NOT = "=", "!=", "=~", "!~"
@@ -55,31 +57,43 @@ class Matcher:
 def matcher(label: str, operator: str, value: str) -> Matcher:
     """Raises :class:`BadMatcher`."""
     if not _LABEL.fullmatch(label):
-        raise BadMatcher(f"{label[:64]!r} is no label: use letters, digits, dots and underscores, 64 at most.")
+        raise BadMatcher(
+            gettext("%(label)s is no label: use letters, digits, dots and underscores, 64 at most.") % {"label": f"{label[:64]!r}"}
+        )
     if operator not in OPERATORS:
-        raise BadMatcher(f"{operator[:10]!r} is no operator: use =, !=, =~ or !~.")
+        raise BadMatcher(gettext("%(operator)s is no operator: use =, !=, =~ or !~.") % {"operator": f"{operator[:10]!r}"})
     if "\x00" in value or len(value) > LONGEST_VALUE:
-        raise BadMatcher(f"The value for {label} is longer than {LONGEST_VALUE} characters, or holds a zero byte.")
+        raise BadMatcher(
+            gettext("The value for %(label)s is longer than %(longest)s characters, or holds a zero byte.")
+            % {"label": label, "longest": LONGEST_VALUE}
+        )
     if operator in (MATCHES, MATCHES_NOT):
         if len(value) > LONGEST_PATTERN:
-            raise BadMatcher(f"The pattern for {label} is longer than {LONGEST_PATTERN} characters.")
+            raise BadMatcher(
+                gettext("The pattern for %(label)s is longer than %(longest)s characters.") % {"label": label, "longest": LONGEST_PATTERN}
+            )
         try:
             _fits(value, "")
         except ValueError:  # Arrow's, and what is no UTF-8
-            raise BadMatcher(f"{value[:80]!r} for {label} is no regular expression that RE2 understands.") from None
+            raise BadMatcher(
+                gettext("%(value)s for %(label)s is no regular expression that RE2 understands.")
+                % {"value": f"{value[:80]!r}", "label": label}
+            ) from None
     return Matcher(label, operator, value)
 
 
 def parse_lines(text: str) -> tuple[Matcher, ...]:
     """One matcher a line, as people type them; empty lines are passed over. Raises :class:`BadMatcher`."""
     if len(text) > LONGEST_TEXT:
-        raise BadMatcher(f"Matchers are longer than {LONGEST_TEXT:,} characters together; shorten them.")
+        raise BadMatcher(
+            gettext("Matchers are longer than %(longest)s characters together; shorten them.") % {"longest": f"{LONGEST_TEXT:,}"}
+        )
     lines = [line.strip() for line in text.splitlines()]
     found = []
     for line in _bounded([line for line in lines if line]):
         written = _WRITTEN.match(line)
         if written is None:
-            raise BadMatcher(f'{line[:80]!r} is no matcher: write label=value, such as cluster="prod-eu".')
+            raise BadMatcher(gettext('%(line)s is no matcher: write label=value, such as cluster="prod-eu".') % {"line": f"{line[:80]!r}"})
         label, operator = written.groups()
         value = line[written.end() :].lstrip()
         if len(value) > 1 and value[0] == value[-1] == '"':
@@ -91,11 +105,11 @@ def parse_lines(text: str) -> tuple[Matcher, ...]:
 def from_json(items: object) -> tuple[Matcher, ...]:
     """A list of ``{"label", "operator", "value"}``. Raises :class:`BadMatcher`."""
     if not isinstance(items, list):
-        raise BadMatcher("Matchers are a list.")
+        raise BadMatcher(gettext("Matchers are a list."))
     found = []
     for item in _bounded(items):
         if not isinstance(item, dict) or not all(isinstance(item.get(key), str) for key in ("label", "operator", "value")):
-            raise BadMatcher("A matcher is an object with the texts label, operator and value.")
+            raise BadMatcher(gettext("A matcher is an object with the texts label, operator and value."))
         found.append(matcher(item["label"], item["operator"], item["value"]))
     return tuple(found)
 
@@ -112,7 +126,9 @@ def match_all(matchers: Sequence[Matcher], labels: Mapping[str, str]) -> bool:
 def _bounded(written: list[Any]) -> list[Any]:
     """Before they are read: each pattern costs a little."""
     if len(written) > MOST_MATCHERS:
-        raise BadMatcher(f"Give at most {MOST_MATCHERS} matchers; these are {len(written):,}.")
+        raise BadMatcher(
+            gettext("Give at most %(most)s matchers; these are %(number)s.") % {"most": MOST_MATCHERS, "number": f"{len(written):,}"}
+        )
     return written
 
 

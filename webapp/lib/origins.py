@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from webapp.lib.translations import gettext_lazy as _
+
 Origin = tuple[str, str, int | None]
 _PORTS = {"http": 80, "https": 443}
 
-ENTER_AGAIN = (
+ENTER_AGAIN = _(
     "The address leads to another host, port or scheme than before: enter it again, so that nobody is sent what was meant for another."
 )
 

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 from django_filters import Filter
 from drf_spectacular.drainage import set_override
 
@@ -27,7 +28,9 @@ class ParameterField(forms.Field):
         try:
             return None if value is None else self.read(str(value))
         except ValueError as error:
-            raise forms.ValidationError(f"{str(value)[:_LONGEST_SHOWN]!r} cannot be used. {error}") from error
+            raise forms.ValidationError(
+                gettext("%(given)s cannot be used. %(error)s") % {"given": f"{str(value)[:_LONGEST_SHOWN]!r}", "error": error}
+            ) from error
 
 
 class Parameter(Filter):
@@ -58,7 +61,7 @@ class Text(Parameter):
     def read(self, text: str) -> str:
         longest: int = self.schema["maxLength"]
         if "\x00" in text or len(text) > longest:
-            raise ValueError(f"Give at most {longest:,} characters, without NUL.")
+            raise ValueError(gettext("Give at most %(longest)s characters, without NUL.") % {"longest": f"{longest:,}"})
         return text
 
 
@@ -76,7 +79,7 @@ class Choice(Parameter):
 
     def read(self, text: str) -> str:
         if text not in self.choices:
-            raise ValueError(f"Give one of {', '.join(self.choices)}.")
+            raise ValueError(gettext("Give one of %(choices)s.") % {"choices": ", ".join(self.choices)})
         return text
 
 
@@ -86,7 +89,7 @@ class Whole(Parameter):
     def read(self, text: str) -> int:
         digits = text.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and -LARGEST - 1 <= int(text) <= LARGEST):
-            raise ValueError("Give a whole number.")
+            raise ValueError(gettext("Give a whole number."))
         return int(text)
 
 
@@ -98,7 +101,7 @@ class Flag(Parameter):
 
     def read(self, text: str) -> bool:
         if text not in self._VALUES:
-            raise ValueError("Give true or false.")
+            raise ValueError(gettext("Give true or false."))
         return self._VALUES[text]
 
 

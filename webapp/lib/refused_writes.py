@@ -6,13 +6,15 @@ import sys
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 
 from ingest import log_lines
 from webapp.lib.api.errors import plain_error
 from webapp.lib.api.json_errors import PREFIX
+from webapp.lib.translations import gettext_lazy as _
 
-READ_ONLY = "The database is read-only."
-FULL = "The disk of the database is full."
+READ_ONLY = _("The database is read-only.")
+FULL = _("The disk of the database is full.")
 RETRY_AFTER_S = "60"
 _BY_STATE = {"25006": READ_ONLY, "53100": FULL}
 """SQLSTATE of PostgreSQL → sentence: read_only_sql_transaction, disk_full."""
@@ -35,7 +37,7 @@ def failed(request: HttpRequest) -> HttpResponse:
     if not why:
         return render(None, "500.html", {"request_id": log_lines.request_id()}, status=500)
     if request.path_info.startswith(PREFIX):
-        answer: HttpResponse = JsonResponse(plain_error("not_writable", f"{why} Nothing was changed."), status=503)
+        answer: HttpResponse = JsonResponse(plain_error("not_writable", gettext("%(why)s Nothing was changed.") % {"why": why}), status=503)
     else:
         answer = render(None, "503.html", {"why": why, "request_id": log_lines.request_id()}, status=503)
     answer["Retry-After"] = RETRY_AFTER_S

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from webapp.lib.instants import drawable, instant_text, span_text
 
@@ -77,9 +78,12 @@ def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
     chosen = bool(parameters.get("from", "").strip())
     start, end = instant(from_text, at), instant(to_text, at)
     if end <= start:
-        raise BadTimeRange(f"The time range ends ({instant_text(end)}) before it starts ({instant_text(start)}); swap from and to.")
+        raise BadTimeRange(
+            gettext("The time range ends (%(end)s) before it starts (%(start)s); swap from and to.")
+            % {"end": instant_text(end), "start": instant_text(start)}
+        )
     if end - start > LONGEST:
-        raise BadTimeRange(f"The time range is longer than {LONGEST.days} days; choose a shorter one.")
+        raise BadTimeRange(gettext("The time range is longer than %(days)s days; choose a shorter one.") % {"days": LONGEST.days})
     return TimeRange(start, end, from_text, to_text, chosen=chosen)
 
 
@@ -98,7 +102,11 @@ def around(first: datetime, last: datetime, air: timedelta = LEAST_AIR, *, chose
     air = min(max(air, LEAST_AIR), max(LONGEST - lasted, 2 * LEAST_AIR) / 2)
     end = last + air
     start = max(min(first, last) - air, end - LONGEST)
-    cut = f"It lasted {span_text(first, last)}; charts show its last {LONGEST.days} days." if lasted > LONGEST else ""
+    cut = (
+        gettext("It lasted %(last)s; charts show its last %(days)s days.") % {"last": span_text(first, last), "days": LONGEST.days}
+        if lasted > LONGEST
+        else ""
+    )
     return TimeRange(start, end, iso_text(start), iso_text(end), chosen=chosen, cut=cut)
 
 
@@ -110,15 +118,15 @@ def instant(text: str, at: datetime) -> datetime:
         try:
             return at - timedelta(**{_UNIT[unit]: int(amount)}) if amount else at
         except OverflowError as error:
-            raise BadTimeRange(f"{text!r} is too far back.") from error
+            raise BadTimeRange(gettext("%(text)s is too far back.") % {"text": f"{text!r}"}) from error
     try:
         absolute = datetime.fromisoformat(text)
     except ValueError as error:
-        raise BadTimeRange(f"{text[:40]!r} is no time; write now-6h or 2026-11-21T04:10:00Z.") from error
+        raise BadTimeRange(gettext("%(text)s is no time; write now-6h or 2026-11-21T04:10:00Z.") % {"text": f"{text[:40]!r}"}) from error
     try:
         return absolute.replace(tzinfo=UTC) if absolute.tzinfo is None else absolute.astimezone(UTC)
     except OverflowError as error:
-        raise BadTimeRange(f"{text[:40]!r} is out of range.") from error
+        raise BadTimeRange(gettext("%(text)s is out of range.") % {"text": f"{text[:40]!r}"}) from error
 
 
 def iso_text(instant: datetime) -> str:

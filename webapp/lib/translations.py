@@ -10,3 +10,8 @@ from django.utils import translation
 
 def gettext_lazy(message: str) -> str:
     return cast(str, translation.gettext_lazy(message))
+
+
+def ngettext_noop(singular: str, plural: str) -> tuple[str, str]:
+    """Marks both forms of a text that is counted later, by ``ngettext(*forms, count)``."""
+    return singular, plural

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
@@ -15,9 +16,9 @@ MOST_TOKENS = 50
 def issue(cluster: Cluster, name: str, days: int, now: datetime) -> tuple[PushToken, str]:
     """A token and its text; ``days`` until it expires, 0 for never. From now on the collector follows what is pushed."""
     if cluster.kind != ClusterKind.LIVE:
-        raise ActionRefused(f"{cluster.name} is a recording; nothing is pushed to it.")
+        raise ActionRefused(gettext("%(name)s is a recording; nothing is pushed to it.") % {"name": cluster.name})
     if cluster.push_tokens.count() >= MOST_TOKENS:
-        raise ActionRefused(f"{cluster.name} has {MOST_TOKENS} tokens; revoke one first.")
+        raise ActionRefused(gettext("%(name)s has %(most)s tokens; revoke one first.") % {"name": cluster.name, "most": MOST_TOKENS})
     with transaction.atomic():
         if not cluster.logs_are_pushed:
             cluster.logs_are_pushed = True

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -14,15 +15,16 @@ from webapp.accounts.guards import operators_only
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.lib.refusals import ActionRefused
+from webapp.lib.translations import gettext_lazy as _
 from webapp.push.issuing import issue
 from webapp.push.models import PushToken
 
-LIFETIMES = [("90", "90 days"), ("365", "a year"), ("0", "never")]
+LIFETIMES = [("90", _("90 days")), ("365", _("a year")), ("0", _("never"))]
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(max_length=100, label="Which shipper it is for")
-    days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial="365", label="Expires after")
+    name = forms.CharField(max_length=100, label=_("Which shipper it is for"))
+    days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial="365", label=_("Expires after"))
 
 
 @operators_only
@@ -53,5 +55,5 @@ def tokens(request: HttpRequest, cluster: str) -> HttpResponse:
 def revoke(request: HttpRequest, cluster: str, pk: int) -> HttpResponse:
     token = get_object_or_404(PushToken, pk=pk, cluster__name=cluster)
     token.delete()
-    messages.success(request, f"{token.name} is revoked; nothing is taken by it any more.")
+    messages.success(request, gettext("%(name)s is revoked; nothing is taken by it any more.") % {"name": token.name})
     return redirect("push-tokens", cluster)

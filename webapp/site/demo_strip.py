@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 
 from ingest.replay.shipped import ROOTS
 from spark_jobs.serving import FAILED_OUTCOMES
@@ -39,7 +40,7 @@ def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[St
         return []
     seen = went.split(".")
     found = [_sickest(names, now, seen), _failed(names, seen), _origin(names, seen), _orphans(seen)]
-    own = Stop("own", "Your own", "Add a cluster", reverse("cluster-add"), len(names) < len(clusters))
+    own = Stop("own", gettext("Your own"), gettext("Add a cluster"), reverse("cluster-add"), len(names) < len(clusters))
     return [*filter(None, found), own]
 
 
@@ -48,7 +49,7 @@ def _sickest(names: Sequence[str], now: datetime, seen: Collection[str]) -> Stop
     job = jobs.annotate(sort_key=WORST_FIRST.key).order_by("-sort_key" if WORST_FIRST.descending else "sort_key", "-id").first()
     if not job:
         return None
-    return Stop("job", "Sickest job", job.name or job.job_id, reverse("job", args=(job.cluster, job.job_id)), "job" in seen)
+    return Stop("job", gettext("Sickest job"), job.name or job.job_id, reverse("job", args=(job.cluster, job.job_id)), "job" in seen)
 
 
 def _failed(names: Sequence[str], seen: Collection[str]) -> Stop | None:
@@ -57,14 +58,14 @@ def _failed(names: Sequence[str], seen: Collection[str]) -> Stop | None:
     if not found:
         return None
     url = reverse("checkpoint", args=(found.cluster, found.job_id, found.checkpoint_id, trigger_ms(found.trigger_time)))
-    return Stop("checkpoint", "Failed checkpoint", f"{found.checkpoint_id} {found.outcome}", url, "checkpoint" in seen)
+    return Stop("checkpoint", gettext("Failed checkpoint"), f"{found.checkpoint_id} {found.outcome}", url, "checkpoint" in seen)
 
 
 def _origin(names: Sequence[str], seen: Collection[str]) -> Stop | None:
     found = Finding.objects.filter(cluster__in=names, rule=ORIGIN_RULE).order_by("-last_seen").only("subject").first()
     if not found:
         return None
-    return Stop("origin", "Origin of back-pressure", found.subject, reverse("finding", args=(found.pk,)), "origin" in seen)
+    return Stop("origin", gettext("Origin of back-pressure"), found.subject, reverse("finding", args=(found.pk,)), "origin" in seen)
 
 
 def _orphans(seen: Collection[str]) -> Stop | None:
@@ -72,5 +73,5 @@ def _orphans(seen: Collection[str]) -> Stop | None:
     found = latest().filter(root__in=ROOTS, orphan_files__gt=0).order_by("-orphan_bytes", "-id").first()
     if not found:
         return None
-    what = f"{bytes_text(found.orphan_bytes)} of {ROOTS[found.root].name}"
+    what = gettext("%(orphan_bytes)s of %(name)s") % {"orphan_bytes": bytes_text(found.orphan_bytes), "name": ROOTS[found.root].name}
     return Stop("orphans", "Orphans", what, f"{reverse('storage-root')}?{urlencode({'uri': found.root})}", "orphans" in seen)

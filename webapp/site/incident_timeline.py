@@ -6,6 +6,8 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from django.utils.translation import gettext
+
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.alerting.choices import Happened
 from webapp.alerting.incident_actions import LABEL
@@ -18,6 +20,7 @@ from webapp.incidents.models import Incident
 from webapp.lib.instants import instant_text
 from webapp.lib.timeranges import TimeRange
 from webapp.reports.document import Moment
+from webapp.wording.translation import translated
 
 MOST_OF_A_KIND = 500
 MOST_MOMENTS = 300
@@ -66,11 +69,31 @@ def _of_jobs(rows: Any, jobs: dict[tuple[str, str], str]) -> Any:
 def _findings(members: Iterable[Member]) -> Iterator[Moment]:
     for one in members:
         found = one.finding
-        detail = "The cause." if one.is_cause else f"Follows from {' and '.join(one.from_rules)}." if one.from_rules else ""
+        detail = (
+            gettext("The cause.")
+            if one.is_cause
+            else gettext("Follows from %(from_rules)s.") % {"from_rules": " and ".join(one.from_rules)}
+            if one.from_rules
+            else ""
+        )
         name = found.job_name or found.job_id
-        yield Moment(found.first_seen, "finding", SEVERE.get(found.severity, "done"), f"Found: {found.title}", detail, job_name=name)
+        yield Moment(
+            found.first_seen,
+            "finding",
+            SEVERE.get(found.severity, "done"),
+            gettext("Found: %(title)s") % {"title": translated(found.title)},
+            detail,
+            job_name=name,
+        )
         if found.closed_at is not None:
-            yield Moment(found.closed_at, "finding", "ok", f"No longer found: {found.title}", found.rule, job_name=name)
+            yield Moment(
+                found.closed_at,
+                "finding",
+                "ok",
+                gettext("No longer found: %(title)s") % {"title": translated(found.title)},
+                found.rule,
+                job_name=name,
+            )
 
 
 def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Moment]:
@@ -84,16 +107,27 @@ def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Mom
         of_kind, tone = _EVENTS.get(Happened(kind), ("alert", "done"))
         if tone == "crit":
             tone = SEVERE.get(alike[0][6], "warn")
-        title = alike[0][4] if len(alike) == 1 else f"{len(alike)} alerts, first {alike[0][4]}"
-        words = f"{Happened(kind).label[:1].upper()}{Happened(kind).label[1:]}{f' by {who}' if who else ''}: {title}"
+        title = (
+            alike[0][4] if len(alike) == 1 else gettext("%(number)s alerts, first %(alike)s") % {"number": len(alike), "alike": alike[0][4]}
+        )
+        did = _capital(gettext(str(Happened(kind).label)))
+        form = gettext("%(did)s by %(who)s: %(title)s") if who else gettext("%(did)s: %(title)s")
+        words = form % {"did": did, "who": who, "title": translated(title)}
         yield Moment(at, of_kind, tone, words, comment, job_name=alike[0][5] or "" if len(alike) == 1 else "")
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _silences(incident: Incident) -> Iterator[Moment]:
     """Of exactly this incident; what else silenced an alert is in the alert's own history."""
     for one in Silence.objects.filter(ends_at__gte=incident.began_at).order_by("-id")[:MOST_SILENCES]:
         if any(matcher.label == LABEL and matcher.value == incident.uid for matcher in one.parsed_matchers):
-            title = f"Silenced by {one.author_name} until {instant_text(one.ends_at)}"
+            title = gettext("Silenced by %(author_name)s until %(ends_at)s") % {
+                "author_name": one.author_name,
+                "ends_at": instant_text(one.ends_at),
+            }
             yield Moment(one.created_at, "silence", "done", title, one.reason)
 
 
@@ -112,9 +146,18 @@ def _checkpoints(jobs: dict[tuple[str, str], str], span: tuple[datetime, datetim
         if outcome in FAILED_OUTCOMES:
             tone = "crit"
         first, last = run[0], run[-1]
-        what = f"{kind.capitalize()} {first['checkpoint_id']} {outcome}"
+        came_to = gettext(str(outcome).replace("_", " "))
+        what = f"{_capital(gettext(kind))} {first['checkpoint_id']} {came_to}"
         if len(run) > 1:
-            what = f"{len(run)} {kind}s {outcome}: {first['checkpoint_id']} to {last['checkpoint_id']}"
+            form = gettext("%(number)s savepoints %(outcome)s: %(first)s to %(last)s")
+            if not is_savepoint:
+                form = gettext("%(number)s checkpoints %(outcome)s: %(first)s to %(last)s")
+            what = form % {
+                "number": len(run),
+                "outcome": came_to,
+                "first": first["checkpoint_id"],
+                "last": last["checkpoint_id"],
+            }
         until = (last["end_time"] or last["trigger_time"]) if len(run) > 1 else None
         yield Moment(first["end_time"] or first["trigger_time"], kind, tone, what, in_words(reason, ""), until, name)
 
@@ -137,5 +180,9 @@ def _exceptions(jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime
     for (cluster, job_id, name), group in groupby(thrown, key=lambda row: (row[0], row[1], row[3])):
         run = list(group)
         where = " on ".join(filter(None, (run[0][4], run[0][5])))
-        title = f"Exception {name}" if len(run) == 1 else f"{len(run)} exceptions {name}"
+        title = (
+            gettext("Exception %(name)s") % {"name": name}
+            if len(run) == 1
+            else gettext("%(number)s exceptions %(name)s") % {"number": len(run), "name": name}
+        )
         yield Moment(run[0][2], "exception", "crit", title, where, run[-1][2] if len(run) > 1 else None, jobs.get((cluster, job_id), ""))

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -62,12 +63,12 @@ def _back(request: HttpRequest) -> HttpResponse:
         kept = request.COOKIES.get(COOKIE, "")[:_LONGEST_COOKIE]
         state, nonce, code_verifier, after = signing.loads(kept, salt=SALT, max_age=LIFETIME_S)
     except (signing.BadSignature, ValueError, TypeError):
-        return _refused(request, "The sign-in took too long, or was begun in another browser. Try again.", "")
+        return _refused(request, gettext("The sign-in took too long, or was begun in another browser. Try again."), "")
     if not secrets.compare_digest(str(state).encode(), request.GET.get("state", "").encode(errors="replace")):
-        return _refused(request, "This is not the sign-in that was begun last. Try again.", after)
+        return _refused(request, gettext("This is not the sign-in that was begun last. Try again."), after)
     code = request.GET.get("code", "")
     if not 0 < len(code) <= _LONGEST_CODE:
-        return _refused(request, "The identity provider refused the sign-in.", after)
+        return _refused(request, gettext("The identity provider refused the sign-in."), after)
     try:
         user = people.admitted(provider.finish(code, nonce, code_verifier))
     except ProviderFails as why:

@@ -7,25 +7,26 @@ from django import forms
 from webapp.accounts.people import EVERYTHING, ONLY
 from webapp.accounts.roles import Role
 from webapp.lib.grants import LONGEST_TEXT
+from webapp.lib.translations import gettext_lazy as _
 
 ROLES = [
-    (Role.VIEWER.group, "viewer: looks at pages"),
-    (Role.OPERATOR.group, "operator: acknowledges, silences, adds clusters, starts runs"),
-    (Role.ADMIN.group, "admin: approves clean-ups, manages people, reads the audit log"),
+    (Role.VIEWER.group, _("viewer: looks at pages")),
+    (Role.OPERATOR.group, _("operator: acknowledges, silences, adds clusters, starts runs")),
+    (Role.ADMIN.group, _("admin: approves clean-ups, manages people, reads the audit log")),
 ]
-GRANTS = (
+GRANTS = _(
     'One grant a line, such as team="payments" or cluster=~"prod-.*", environment="prod". All matchers of a line have to fit a cluster, '
     "one line has to. No line: no cluster."
 )
 
 
 class AccessForm(forms.Form):
-    role = forms.ChoiceField(choices=ROLES, label="May")
-    sees = forms.ChoiceField(choices=[(EVERYTHING, "every cluster"), (ONLY, "only these clusters")], label="Sees")
+    role = forms.ChoiceField(choices=ROLES, label=_("May"))
+    sees = forms.ChoiceField(choices=[(EVERYTHING, _("every cluster")), (ONLY, _("only these clusters"))], label=_("Sees"))
     sees_only = forms.CharField(
         required=False,
         max_length=LONGEST_TEXT,
-        label="These clusters",
+        label=_("These clusters"),
         help_text=GRANTS,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
     )
@@ -35,5 +36,5 @@ class AccessForm(forms.Form):
 
 
 class NewPersonForm(AccessForm):
-    username = forms.CharField(max_length=150, label="User name", widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    username = forms.CharField(max_length=150, label=_("User name"), widget=forms.TextInput(attrs={"autocomplete": "off"}))
     field_order = ["username", "role", "sees", "sees_only"]

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -74,7 +75,9 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
             messages.error(request, str(refused))
             return redirect("access-user", pk)
         else:
-            messages.success(request, f"{found.user.username} is changed; it holds from their next request on.")
+            messages.success(
+                request, gettext("%(username)s is changed; it holds from their next request on.") % {"username": found.user.username}
+            )
             return redirect("access-user", pk)
     return _page(request, found, form)
 
@@ -86,10 +89,10 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     with refusal_as_message(request):
         if request.POST.get("disable"):
             people.close(_me(request), found)
-            messages.success(request, f"{found.username} is closed: sessions ended, tokens stopped.")
+            messages.success(request, gettext("%(username)s is closed: sessions ended, tokens stopped.") % {"username": found.username})
         else:
             people.reopen(_me(request), found)
-            messages.success(request, f"{found.username} is open again; their tokens work again.")
+            messages.success(request, gettext("%(username)s is open again; their tokens work again.") % {"username": found.username})
     return redirect("access-user", pk)
 
 
@@ -112,7 +115,7 @@ def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
     found = _person(pk).user
     with refusal_as_message(request):
         people.sign_out(_me(request), found)
-        messages.success(request, f"{found.username} is signed out everywhere; tokens still work.")
+        messages.success(request, gettext("%(username)s is signed out everywhere; tokens still work.") % {"username": found.username})
     return redirect("access-user", pk)
 
 
@@ -125,7 +128,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("access-user", pk)
-    messages.success(request, f"{found.username} is removed. What they did stays in the audit log.")
+    messages.success(request, gettext("%(username)s is removed. What they did stays in the audit log.") % {"username": found.username})
     return redirect("access-users")
 
 
@@ -135,7 +138,7 @@ def revoke_token(request: HttpRequest, pk: int, token: int) -> HttpResponse:
     found = get_object_or_404(ApiToken, pk=token, user_id=pk)
     with refusal_as_message(request):
         people.revoke(_me(request), found)
-        messages.success(request, f"{found.name} is revoked; it does not work any more.")
+        messages.success(request, gettext("%(name)s is revoked; it does not work any more.") % {"name": found.name})
     return redirect("access-user", pk)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from django.db.models import Q
 from django.urls import Resolver404, resolve, reverse
+from django.utils.translation import gettext
 
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
@@ -33,9 +34,16 @@ def jobs(text: str, page: str) -> Iterator[Group]:
     if hits:
         yield Group("Checkpoints", hits)
     elif of:
-        yield Group("Checkpoints", note=f"No checkpoint {checkpoint_id} of {'these jobs' if len(of) > 1 else 'this job'} is kept.")
+        yield Group(
+            "Checkpoints",
+            note=gettext("No checkpoint %(checkpoint_id)s of %(job)s is kept.")
+            % {"checkpoint_id": checkpoint_id, "job": "these jobs" if len(of) > 1 else "this job"},
+        )
     elif not name and not named:
-        yield Group("Checkpoints", note=f"Put the name of a job before the number, such as payments {checkpoint_id}.")
+        yield Group(
+            "Checkpoints",
+            note=gettext("Put the name of a job before the number, such as payments %(checkpoint_id)s.") % {"checkpoint_id": checkpoint_id},
+        )
 
 
 def _named(text: str) -> list[JobCurrent]:
@@ -62,7 +70,11 @@ def _checkpoints(checkpoint_id: int, of: Iterable[JobCurrent]) -> Iterator[Hit]:
         name = names.get((fact.cluster, fact.job_id))
         if name:
             address = reverse("checkpoint", args=[fact.cluster, fact.job_id, checkpoint_id, trigger_ms(fact.trigger_time)])
-            yield Hit(f"{name}, checkpoint {checkpoint_id}", address, f"{fact.outcome} · {fact.cluster}")
+            yield Hit(
+                gettext("%(name)s, checkpoint %(checkpoint_id)s") % {"name": name, "checkpoint_id": checkpoint_id},
+                address,
+                f"{fact.outcome} · {fact.cluster}",
+            )
 
 
 def _address(job: JobCurrent) -> str:

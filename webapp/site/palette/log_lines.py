@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
@@ -35,7 +36,7 @@ def log_lines(text: str) -> Iterator[Group]:
     hits = [*_of_job(event), *_rules(event), *_missing_file(text)]
     note = _note(event, reason, text)
     if note:
-        yield Group("Log line" if event else "Exception", hits[: 2 * MOST_OF_GROUP], note)
+        yield Group(gettext("Log line") if event else "Exception", hits[: 2 * MOST_OF_GROUP], note)
 
 
 def _event(text: str) -> LogEvent | None:
@@ -49,17 +50,19 @@ def _note(event: LogEvent | None, reason: str | None, text: str) -> str:
     parts = []
     if event:
         about = [event.kind.replace("_", " ")]
-        about += [f"checkpoint {event.checkpoint_id}"] if event.checkpoint_id is not None else []
-        about += [f"subtask {event.subtask}"] if event.subtask is not None else []
-        about += [f"on {event.host}"] if event.host else []
-        parts.append(f"Weir reads this as: {', '.join(about)}.")
+        about += (
+            [gettext("checkpoint %(checkpoint_id)s") % {"checkpoint_id": event.checkpoint_id}] if event.checkpoint_id is not None else []
+        )
+        about += [gettext("subtask %(subtask)s") % {"subtask": event.subtask}] if event.subtask is not None else []
+        about += [gettext("on %(host)s") % {"host": event.host}] if event.host else []
+        parts.append(gettext("Weir reads this as: %(about)s.") % {"about": ", ".join(about)})
     named = _EXCEPTION.findall(text)
     if not event and not named and not reason:
         return ""
     if named:
-        parts.append(f"Innermost exception: {named[-1]}.")
+        parts.append(gettext("Innermost exception: %(named)s.") % {"named": named[-1]})
     words = in_words(reason, None)
-    return " ".join([*parts, *([words] if words else [f"Known as {reason}."] if reason else [])])
+    return " ".join([*parts, *([words] if words else [gettext("Known as %(reason)s.") % {"reason": reason}] if reason else [])])
 
 
 def _of_job(event: LogEvent | None) -> Iterator[Hit]:
@@ -68,11 +71,16 @@ def _of_job(event: LogEvent | None) -> Iterator[Hit]:
     for job in JobCurrent.objects.filter(job_id=event.job_id).only("cluster", "job_id", "name").order_by("cluster")[:MOST_OF_GROUP]:
         if event.checkpoint_id is not None:
             address = reverse("checkpoint-by-id", args=[job.cluster, job.job_id, event.checkpoint_id])
-            yield Hit(f"{job.name or job.job_id}, checkpoint {event.checkpoint_id}", address, job.cluster)
+            yield Hit(
+                gettext("%(job_id)s, checkpoint %(checkpoint_id)s")
+                % {"job_id": job.name or job.job_id, "checkpoint_id": event.checkpoint_id},
+                address,
+                job.cluster,
+            )
         events = f"{reverse('job', args=[job.cluster, job.job_id])}?kind={event.kind}#events"
-        yield Hit(f"{job.name or job.job_id}, such lines", events, job.cluster)
+        yield Hit(gettext("%(job_id)s, such lines") % {"job_id": job.name or job.job_id}, events, job.cluster)
         if event.host:
-            yield Hit(event.host, host_address(event.host, job.cluster), f"host · {job.cluster}")
+            yield Hit(event.host, host_address(event.host, job.cluster), gettext("host · %(cluster)s") % {"cluster": job.cluster})
 
 
 def _rules(event: LogEvent | None) -> Iterator[Hit]:
@@ -82,14 +90,14 @@ def _rules(event: LogEvent | None) -> Iterator[Hit]:
     for one in all_rules().values():
         # What a checkpoint became, rules read off its row, which has what lines told: of expired ones, ``checkpoint.expired``.
         if kind in one.reads or one.id == event.kind.replace("_", ".", 1):
-            yield Hit(one.title, reverse("rule", args=[one.id]), f"{one.id} judges this")
+            yield Hit(one.title, reverse("rule", args=[one.id]), gettext("%(id)s judges this") % {"id": one.id})
 
 
 def _missing_file(text: str) -> Iterator[Hit]:
     found = _MISSING_FILE.search(text)
     if found:
         yield Hit(
-            "Who wrote, needed and removed the file",
+            gettext("Who wrote, needed and removed the file"),
             f"{reverse('missing-file')}?{urlencode({'path': found['path']})}",
-            "triage of a missing file",
+            gettext("triage of a missing file"),
         )

@@ -12,7 +12,7 @@ from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 
 _IN_TAGS = re.compile(r"""(?<![\w.])_\((?:"([^"]*)"|'([^']*)')\)""")
 _PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop"}
-_COUNTED = {"ngettext", "ngettext_lazy"}
+_COUNTED = {"ngettext", "ngettext_lazy", "ngettext_noop"}
 _IN_CONTEXT = {"pgettext", "pgettext_lazy"}
 _COUNTED_IN_CONTEXT = {"npgettext", "npgettext_lazy"}
 _DECLARED: dict[str, tuple[int | str, ...]] = {"Badge": (0,), "Control": (1, 2), "MenuEntry": (0, "counts")}

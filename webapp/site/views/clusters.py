@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
@@ -89,7 +90,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
             report = tried_connection(changed)
         else:
             changed.save(update_fields=[*form.Meta.fields[1:], *SECRETS])
-            messages.success(request, f"{cluster.name} is saved; the next cycle uses it.")
+            messages.success(request, gettext("%(name)s is saved; the next cycle uses it.") % {"name": cluster.name})
             return redirect("clusters")
     return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": cluster})
 
@@ -112,8 +113,8 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
     cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
     cluster.enabled = "resume" in request.POST
     cluster.save(update_fields=["enabled"])
-    now = "collected again" if cluster.enabled else "paused; its jobs show as unknown"
-    messages.success(request, f"{cluster.name} is {now}.")
+    now = gettext("collected again") if cluster.enabled else gettext("paused; its jobs show as unknown")
+    messages.success(request, gettext("%(name)s is %(now)s.") % {"name": cluster.name, "now": now})
     return redirect("clusters")
 
 
@@ -123,17 +124,25 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
     """Forget a cluster after its name was typed; what was measured of it ages out of database and lake."""
     cluster = get_object_or_404(Cluster, name=name)
     if settings.WEIR.sources and cluster.found_by and not cluster.left_at:
-        messages.error(request, f"{name} is listed by the source {cluster.found_by} and would come back: take it out there, or pause it.")
+        messages.error(
+            request,
+            gettext("%(name)s is listed by the source %(found_by)s and would come back: take it out there, or pause it.")
+            % {"name": name, "found_by": cluster.found_by},
+        )
         return redirect("clusters")
     if request.method == "POST":
         if request.POST.get("name") == cluster.name:
             removal.remove_clusters([cluster], timezone.now())
             messages.success(
                 request,
-                f"{name} is removed: its jobs are no longer watched, and its alerts end. What was measured stays for its retention time.",
+                gettext(
+                    "%(name)s is removed: its jobs are no longer watched, and its alerts end. "
+                    "What was measured stays for its retention time."
+                )
+                % {"name": name},
             )
             return redirect("clusters")
-        messages.error(request, f"Type {cluster.name} to remove it.")
+        messages.error(request, gettext("Type %(name)s to remove it.") % {"name": cluster.name})
     return render(request, "fleet/cluster_remove.html", {"cluster": cluster})
 
 
@@ -142,7 +151,12 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
 def remove_demo(request: HttpRequest) -> HttpResponse:
     """Forget the clusters that are played from recordings, all at once."""
     removed = removal.remove_demo(timezone.now())
-    messages.success(request, f"The demo is removed: {removed} clusters are no longer watched." if removed else "There is no demo here.")
+    messages.success(
+        request,
+        gettext("The demo is removed: %(removed)s clusters are no longer watched.") % {"removed": removed}
+        if removed
+        else gettext("There is no demo here."),
+    )
     return redirect("clusters")
 
 

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from spark_jobs.diagnosis.registry import all_rules
@@ -133,12 +134,13 @@ def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
     with refusal_as_message(request):
         if "take_back" in request.POST:
             incident_actions.take_back(found, request.user, now)
-            messages.success(request, "The incident is waiting for somebody again.")
+            messages.success(request, gettext("The incident is waiting for somebody again."))
         else:
             done = incident_actions.acknowledge(found, request.user, request.POST.get("comment", ""), now)
             messages.success(
                 request,
-                f"Acknowledged in your name, with {count_text(done, 'alert')}; what joins it is acknowledged too, unless it is worse.",
+                gettext("Acknowledged in your name, with %(alert)s; what joins it is acknowledged too, unless it is worse.")
+                % {"alert": count_text(done, "alert")},
             )
     return redirect("incident", uid)
 
@@ -151,5 +153,9 @@ def silence(request: HttpRequest, uid: str) -> HttpResponse:
     hours = int(given) if given.isascii() and given.isdigit() and int(given[:5]) in SILENCES_H else SILENCES_H[0]
     with refusal_as_message(request):
         made = incident_actions.silence(found, timedelta(hours=hours), request.POST.get("reason", ""), request.user, timezone.now())
-        messages.success(request, f"Silenced until {made.ends_at:%Y-%m-%d %H:%M} UTC, with what joins it. What still fires then is sent.")
+        messages.success(
+            request,
+            gettext("Silenced until %(ends_at)s UTC, with what joins it. What still fires then is sent.")
+            % {"ends_at": f"{made.ends_at:%Y-%m-%d %H:%M}"},
+        )
     return redirect("incident", uid)

@@ -7,6 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from webapp.charts.annotations import Annotation
 from webapp.charts.checkpoints import timeline
@@ -34,7 +35,7 @@ def checkpoints(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse
     attempts = shown_attempts(request, view)
     bars, total = facts_of.bars(facts_of.of_attempts(cluster, attempts.ids, start, end), cluster)
     if not bars:
-        return _empty("No checkpoint in this time", "None was triggered, or none was seen. Choose a longer time range.")
+        return _empty(gettext("No checkpoint in this time"), gettext("None was triggered, or none was seen. Choose a longer time range."))
     figure, note = timeline(bars, start, end, view.job.checkpoint_timeout_ms, _annotations(view, attempts), total)
     return _drawn(figure, note)
 
@@ -45,7 +46,7 @@ def size(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     attempts = shown_attempts(request, view)
     points = facts_of.sizes(facts_of.of_attempts(cluster, attempts.ids, start, end))
     if not points:
-        return _empty("No completed checkpoint in this time", "Sizes are known once one completes.")
+        return _empty(gettext("No completed checkpoint in this time"), gettext("Sizes are known once one completes."))
     served = trend_of(view.job, () if attempts.alone else attempts.others, end)
     figure, note = size_over_time(points, start, end, _trend(served), _annotations(view, attempts), facts_of.links(cluster))
     return _drawn(figure, " ".join(filter(None, (_forecast(served), note))))
@@ -59,9 +60,11 @@ def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         heat = read_heat(cluster, attempts.ids, names, view.job.parallelism, span.from_time, span.to_time)
     except Exception:  # The lake may be any storage, with any error; the page around the chart must live on.
         log.exception("Pool samples of %s on %s could not be read from the lake", job_id, cluster)
-        return _empty("The lake could not be read", "The rest of the page does not need it. The server's log has the reason.")
+        return _empty(
+            gettext("The lake could not be read"), gettext("The rest of the page does not need it. The server's log has the reason.")
+        )
     if not heat.rows:
-        return _empty("No buffer samples in this time", "Pool usage is sampled while a job runs and its cluster answers.")
+        return _empty(gettext("No buffer samples in this time"), gettext("Pool usage is sampled while a job runs and its cluster answers."))
     return _drawn(heat_map(heat.rows, heat.start, heat.end), heat.note)
 
 
@@ -102,7 +105,11 @@ def _forecast(served: SizeTrend | None) -> str:
     if served is None or served.forecast_24h_bytes is None:
         return ""
     low, high = bytes_text(served.forecast_24h_low_bytes), bytes_text(served.forecast_24h_high_bytes)
-    return f"At this slope {bytes_text(served.forecast_24h_bytes)} in 24 h ({low} to {high})."
+    return gettext("At this slope %(forecast_24h_bytes)s in 24 h (%(low)s to %(high)s).") % {
+        "forecast_24h_bytes": bytes_text(served.forecast_24h_bytes),
+        "low": low,
+        "high": high,
+    }
 
 
 def _drawn(figure: go.Figure, note: str) -> HttpResponse:

@@ -8,11 +8,13 @@ from django.conf import settings
 from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext
 
 from ingest.lake.store import KEEP_REPLACED_FILES
 from webapp.config.row_retention import audit, notable, routine, runs, sums
 from webapp.freshness import disk_budget
 from webapp.lib.exports import export_response
+from webapp.lib.translations import gettext_lazy as _
 from webapp.pipeline import retention
 from webapp.storage.auditing import audit_retention
 from webapp.work.models import KeptSize
@@ -22,12 +24,12 @@ COLUMNS = ("area", "name", "size_bytes", "rows", "files", "commits", "oldest_at"
 AREAS = {
     "database": "Database",
     "lake": "Lake",
-    "runs": "Run directories",
+    "runs": _("Run directories"),
     "reports": "Reports",
-    "plans": "Clean-up plans and journals",
+    "plans": _("Clean-up plans and journals"),
     "logs": "Logs",
-    "pushed": "Lines and samples that wait for the collector",
-    "other": "Everything else in WEIR_HOME",
+    "pushed": _("Lines and samples that wait for the collector"),
+    "other": _("Everything else in WEIR_HOME"),
 }
 
 SETTINGS = {
@@ -69,7 +71,7 @@ def kept(request: HttpRequest) -> HttpResponse:
         ],
         "parts": [
             (title, KeptSize.objects.filter(area=slug))
-            for slug, title in (("tables", "Tables of the database"), ("lake", "Tables of the lake"))
+            for slug, title in (("tables", gettext("Tables of the database")), ("lake", gettext("Tables of the lake")))
         ],
         "folders": KeptSize.objects.exclude(area__in=("tables", "lake", "database")),
         "disks": [(str(folder), free_bytes) for folder, free_bytes in disk_budget.disks()],
@@ -88,13 +90,14 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 def _goes(area: str) -> str:
     """When something of it is deleted, in a few words."""
     return {
-        "database": "rows by age, below",
-        "lake": f"replaced files after {_text(KEEP_REPLACED_FILES)}; rows stay",
-        "runs": f"but the last {settings.WEIR.keep_runs} cycles and {settings.WEIR.storage_keep_audits} audits",
-        "reports": "never: by hand",
-        "plans": "never: they are the proof of what was moved",
-        "logs": f"of Spark jobs: but the last {LOGS_KEPT}; others are cut as they grow",
-        "pushed": "when they were read",
+        "database": gettext("rows by age, below"),
+        "lake": gettext("replaced files after %(kept_for)s; rows stay") % {"kept_for": _text(KEEP_REPLACED_FILES)},
+        "runs": gettext("but the last %(keep_runs)s cycles and %(keep_audits)s audits")
+        % {"keep_runs": settings.WEIR.keep_runs, "keep_audits": settings.WEIR.storage_keep_audits},
+        "reports": gettext("never: by hand"),
+        "plans": gettext("never: they are the proof of what was moved"),
+        "logs": gettext("of Spark jobs: but the last %(kept)s; others are cut as they grow") % {"kept": LOGS_KEPT},
+        "pushed": gettext("when they were read"),
         "other": "never",
     }[area]
 
@@ -102,19 +105,21 @@ def _goes(area: str) -> str:
 def _deleted() -> Iterator[Deleted]:
     for rule in (*retention.RULES, *retention.RULES_OF_WEIR):
         yield Deleted(rule.what, _text(rule.kept()), SETTINGS.get(rule.kept, ""))
-    yield Deleted("silences and maintenance windows that are over", _text(notable()), "WEIR_KEEP_NOTABLE_DAYS")
-    yield Deleted("loaded runs: never the newest, which the next one needs", _text(runs()), "WEIR_KEEP_RUNS_DAYS")
+    yield Deleted(gettext("silences and maintenance windows that are over"), _text(notable()), "WEIR_KEEP_NOTABLE_DAYS")
+    yield Deleted(gettext("loaded runs: never the newest, which the next one needs"), _text(runs()), "WEIR_KEEP_RUNS_DAYS")
     yield Deleted(
-        "lists of files of audits: never those of the newest audit of a root, on which plans stand",
+        gettext("lists of files of audits: never those of the newest audit of a root, on which plans stand"),
         f"{settings.WEIR.storage_keep_audits} audits",
         "WEIR_STORAGE_KEEP_AUDITS",
     )
-    yield Deleted("jobs, chains and doubts of audits: never those of the newest of a root", _text(audit_retention.DETAILS))
-    yield Deleted("figures of audits, then one a day", _text(audit_retention.EVERY_AUDIT))
-    yield Deleted("figures of audits, the last of each day", _text(audit_retention.HISTORY))
-    yield Deleted("run directories: never one that is not loaded, nor the newest", f"{settings.WEIR.keep_runs} runs", "WEIR_KEEP_RUNS")
-    yield Deleted("checkpoint facts in the lake, with the roll-ups of their day", _text(sums()), "WEIR_KEEP_SUMS_DAYS")
-    yield Deleted("files of the lake that were merged into others", _text(KEEP_REPLACED_FILES))
+    yield Deleted(gettext("jobs, chains and doubts of audits: never those of the newest of a root"), _text(audit_retention.DETAILS))
+    yield Deleted(gettext("figures of audits, then one a day"), _text(audit_retention.EVERY_AUDIT))
+    yield Deleted(gettext("figures of audits, the last of each day"), _text(audit_retention.HISTORY))
+    yield Deleted(
+        gettext("run directories: never one that is not loaded, nor the newest"), f"{settings.WEIR.keep_runs} runs", "WEIR_KEEP_RUNS"
+    )
+    yield Deleted(gettext("checkpoint facts in the lake, with the roll-ups of their day"), _text(sums()), "WEIR_KEEP_SUMS_DAYS")
+    yield Deleted(gettext("files of the lake that were merged into others"), _text(KEEP_REPLACED_FILES))
 
 
 def _text(kept_for: timedelta) -> str:
