@@ -1032,7 +1032,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("{lost} checkpoints and savepoints"), "N"),
     (gettext_noop("{lost} lost"), "L"),
     (gettext_noop("{lost} of a sink lost"), "P"),
-    (gettext_noop("{means} It threw: {splitlines}"), "NN"),
+    (gettext_noop("{means} It threw: {splitlines}"), "PN"),
     (gettext_noop("{min} to {max}"), "NN"),
     (gettext_noop("{mode}: SLOTS"), "N"),
     (gettext_noop("{mode}: TASKS"), "N"),

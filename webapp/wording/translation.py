@@ -7,20 +7,18 @@ from functools import lru_cache
 from django.utils.translation import get_language, gettext
 
 from webapp.wording.forms import NAME, NAMES, NUMBER, PHRASE, put_in
-from webapp.wording.matching import FORMS
+from webapp.wording.matching import COUNTED, FORMS, SENTENCE_END, listed, spellings
 from webapp.wording.sentences import STAND_INS
 
 MOST_LETTERS = 6_000
 MOST_DEPTH = 6
-_SENTENCE_END = re.compile(r"(?<=[.!?]) (?=\S)")
 _CLAUSE_END = re.compile(r"(?<=\S)(?=[;,] )|(?<=[:,;]) (?=\S)|(?<=\S) (?=\()")
 _MOST_CLAUSES = 12
 _MARKS = {";": "；", ",": "，", ":": "："}
-_MORE = re.compile(r"(?s)(.+) and ([\d,]+) more")
+_OWN_NAME = re.compile(r"(?:checkpoint|savepoint) \d+")
 _FIRST_MARK = 0xE000
 _MOST_NAMES = 0x1800
 _MARK = re.compile("[\ue000-\uf7ff]")
-_NOUN = re.compile(r"([\d,]+) ([a-z][a-z' -]*)")
 
 
 def translated(text: str, names: Iterable[str] = ()) -> str:
@@ -28,7 +26,11 @@ def translated(text: str, names: Iterable[str] = ()) -> str:
     language = get_language() or "en"
     if language.startswith("en") or not text or len(text) > MOST_LETTERS or _MARK.search(text):
         return text
-    return _translated(language, text, tuple(sorted({one for one in names if " " in one and one in text}, key=len, reverse=True)))
+    return _translated(
+        language,
+        text,
+        tuple(sorted({one for one in names if " " in one and one in text and not _OWN_NAME.fullmatch(one)}, key=len, reverse=True)),
+    )
 
 
 @lru_cache(maxsize=8_192)
@@ -47,17 +49,17 @@ def _text(text: str, depth: int) -> str | None:
     bare = text.strip()
     if not bare or depth > MOST_DEPTH:
         return None
-    return _whole(bare, depth) or _by_sentences(bare, depth) or _whole(bare, depth, across_sentences=True) or _by_clauses(bare, depth)
+    return _whole(bare, depth) or _by_sentences(bare, depth) or _by_clauses(bare, depth) or _whole(bare, depth, lax=True)
 
 
-def _whole(text: str, depth: int, *, across_sentences: bool = False) -> str | None:
-    for spelled in dict.fromkeys((text, text[:1].lower() + text[1:], text[:1].upper() + text[1:])):
+def _whole(text: str, depth: int, *, lax: bool = False) -> str | None:
+    for spelled in spellings(text):
         if spelled in FORMS.constants:
             known = gettext(spelled)
             return known if known != spelled else None
         if counted := _counted(spelled):
             return counted
-        if found := FORMS.of(spelled, across_sentences=across_sentences):
+        if found := FORMS.of(spelled, lax=lax):
             form, values = found
             message = gettext(form.msgid)
             if message != form.msgid:
@@ -68,7 +70,7 @@ def _whole(text: str, depth: int, *, across_sentences: bool = False) -> str | No
 
 def _counted(text: str) -> str | None:
     """``1 checkpoint``, ``3 checkpoints``."""
-    if match := _NOUN.fullmatch(text):
+    if match := COUNTED.fullmatch(text):
         for noun in (match[2], f"{match[2]}s"):
             message = gettext(msgid := f"{{count}} {noun}")
             if message != msgid:
@@ -78,22 +80,25 @@ def _counted(text: str) -> str | None:
 
 def _by_sentences(text: str, depth: int) -> str | None:
     """The longest beginning that is known, then what follows it; a sentence that is not known stays as it is."""
-    pieces = _SENTENCE_END.split(text)
+    pieces = SENTENCE_END.split(text)
     if len(pieces) < 2:
         return None
     shown: list[str] = []
     at, known = 0, False
     while at < len(pieces):
-        for end in range(len(pieces) - (at == 0), at, -1):
-            if found := _whole(" ".join(pieces[at:end]), depth):
-                shown.append(found)
-                known = True
-                break
-        else:
-            end = at + 1
-            shown.append(f"{' ' if shown else ''}{pieces[at]} ")
+        end, said = _beginning(pieces, at, depth)
+        known = known or said is not None
+        shown.append(f"{' ' if shown else ''}{pieces[at]} " if said is None else said)
         at = end
     return "".join(shown).strip() if known else None
+
+
+def _beginning(pieces: list[str], at: int, depth: int) -> tuple[int, str | None]:
+    """Where the longest beginning that is known ends, and its translation."""
+    for end in range(len(pieces) - (at == 0), at, -1):
+        if found := _whole(" ".join(pieces[at:end]), depth):
+            return end, found
+    return at + 1, None
 
 
 def _by_clauses(text: str, depth: int) -> str | None:
@@ -134,21 +139,19 @@ def _value(kind: str, value: str, depth: int) -> str:
 
 def _several(value: str, depth: int) -> str | None:
     """Phrases in a list, all of them known."""
-    more = _MORE.fullmatch(value)
-    items = [piece for part in (more[1] if more else value).split(", ") for piece in part.split(" and ")]
+    items, more = listed(value)
     known = [_whole(item, depth) for item in items]
     if len(items) < 2 or not all(known):
         return None
-    return _joined([item for item in known if item], more[2] if more else None)
+    return _joined([item for item in known if item], more)
 
 
 def _names(value: str) -> str:
     """What stands between names is ours only where it cannot be a part of one: between marked names, numbers, or names of one word."""
-    more = _MORE.fullmatch(value)
-    items = [piece for part in (more[1] if more else value).split(", ") for piece in part.split(" and ")]
+    items, more = listed(value)
     if any(" " in item for item in items) or (len(items) < 2 and not more):
         return value
-    return _joined(items, more[2] if more else None)
+    return _joined(items, more)
 
 
 def _joined(items: list[str], more: str | None) -> str:

@@ -113,7 +113,9 @@ def _of_function(name: str, known: Sources, depth: int) -> str:
 def _of_field(name: str, known: Sources, depth: int) -> str:
     """What is given to a field of this name by its keyword, anywhere."""
     given = [word.value for calls in known.calls.values() for call in calls for word in call.keywords if word.arg == name]
-    return _widest(_kind(one, known, depth + 2) for one in given) if given and name in _WORDY_FIELDS else NAME
+    if name not in _WORDY_FIELDS:
+        return NAME
+    return _widest(_kind(one, known, depth + 2) for one in given) if given else PHRASE
 
 
 _WORDY_FIELDS = frozenset({"sentence", "next_step", "cause", "means", "words", "text", "note", "missing", "what"})

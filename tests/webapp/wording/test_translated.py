@@ -1,0 +1,96 @@
+"""Stored English texts in Chinese: all that rules say of recordings, names unharmed, and nothing lost of what is not known."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from django.template import Context, Template
+from django.utils import translation
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.plain import finding_to_plain
+from spark_jobs.diagnosis.samples import JobWindow
+from tests.diagnosis.jobs import LIMITS
+from tests.windows import recorded_windows
+from webapp.wording import generated
+from webapp.wording.filters import names_of
+from webapp.wording.sentences import SENTENCES
+from webapp.wording.translation import translated
+
+HAN = re.compile("[\u4e00-\u9fff]")
+RECORDINGS = ("1.12.5-G", "1.20.5-B", "1.20.5-E", "1.20.5-F", "1.20.5-I", "1.20.5-L2")
+
+
+@pytest.fixture
+def chinese():
+    with translation.override("zh-hans"):
+        yield
+
+
+def found(recording):
+    rules = registry.rules_for(JobWindow)
+    for window in recorded_windows(recording):
+        for finding in registry.diagnose(window, LIMITS, only=rules).findings:
+            yield SimpleNamespace(**finding_to_plain(finding))
+
+
+def texts(finding):
+    yield from (finding.title, finding.cause, finding.next_step)
+    yield from (row["name"] for row in finding.evidence)
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_what_rules_say_of_a_recording_is_chinese_and_stays_english_in_english(recording, chinese):
+    findings = list(found(recording))
+    assert findings
+    said = {(text, frozenset(names_of(finding))) for finding in findings for text in texts(finding)}
+    assert [text for text, names in said if not HAN.search(translated(text, names))] == []
+    with translation.override("en"):
+        assert all(translated(text, names) == text for text, names in said)
+
+
+def test_every_rule_and_the_reason_of_every_threshold_is_chinese(chinese):
+    rules = registry.all_rules().values()
+    said = [text for rule in rules for text in (rule.title, rule.summary, *(one.reason for one in rule.thresholds))]
+    assert [text for text in said if not HAN.search(translated(text))] == []
+
+
+def test_a_name_that_reads_like_words_of_weir_comes_through_unharmed_and_escaped(chinese):
+    name = "all 4 subtasks, busy and lost. Restart loop <b>"
+    finding = SimpleNamespace(subject=name, job_name="orders", related=[], data={}, title=f"{name} back-pressures sink and 2 more")
+    shown = Template("{{ finding.title|translated:finding }}").render(Context({"finding": finding}))
+    assert shown == "all 4 subtasks, busy and lost. Restart loop &lt;b&gt; 反压 sink 及另外 2 个"
+
+
+def test_a_name_alone_is_never_translated(chinese):
+    finding = SimpleNamespace(subject="alignment", related=[], data={})
+    assert Template("{{ finding.subject|translated:finding }}").render(Context({"finding": finding})) == "alignment"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=200))
+def test_a_text_that_nothing_matches_stays_as_it_is(text):
+    with translation.override("zh-hans"):
+        shown = translated(f"zzz {text} qqq")
+    assert shown == f"zzz {text} qqq" or HAN.search(shown)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from([form for form in SENTENCES if "{" in form[0]]), st.integers(1000, 9999))
+def test_no_value_of_a_sentence_is_lost(form, number):
+    msgid, kinds = form
+    values = iter(f"{number + at}" + (" s" if kind == "F" else "") for at, kind in enumerate(kinds))
+    text = re.sub(r"\{\w+\}", lambda _gap: next(values), msgid)
+    with translation.override("zh-hans"):
+        shown = translated(text)
+    assert sorted(re.findall(r"\d{4}", shown)) == sorted(re.findall(r"\d{4}", text))
+
+
+def test_a_hostile_text_takes_no_longer_than_others(chinese):
+    assert translated(("Checkpoint uploaded too much after savepoint " * 120)[:5_000])
+
+
+def test_the_sentences_are_those_of_the_code():
+    assert generated.PATH.read_text() == generated.text(), "run manage.py stored_sentences"
