@@ -16,6 +16,7 @@ from webapp.checkpoints.logged_parts import KINDS, completed_by_log, read_logged
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.parts import SubtaskPart
 from webapp.checkpoints.querysets import trigger_ms
+from webapp.checkpoints.replicated import replicated_at
 from webapp.checkpoints.subtask_hosts import read_hosts
 from webapp.checkpoints.subtasks import read_parts
 from webapp.checkpoints.xray_address import address_of
@@ -61,6 +62,7 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
     number = page_number(request, "subtasks", len(parts), SUBTASKS_A_PAGE)
     own = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only("checkpoint_id", "trigger_time")
     comparison = compared(fact)
+    address = address_of(fact.external_path)
     shown = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
     context: dict[str, Any] = {
         "cause": cause_of(fact, comparison, view.job.checkpoint_timeout_ms, view.job.judged_at),
@@ -70,7 +72,8 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
         "job": view.job,
         "fact": fact,
         "badge": outcome_badge(fact.outcome),
-        "xray_path": "" if fact.discarded else address_of(fact.external_path),
+        "xray_path": "" if fact.discarded else address,
+        "replicated": replicated_at(address),
         "phases": _phases(fact),
         "parts": shown,
         "parts_with_hosts": _with_hosts(fact, shown),

@@ -136,6 +136,17 @@ def test_the_sum_over_all_roots_has_raw_bytes_where_they_agree(viewer: Client) -
     assert f"{bytes_text(12_000_000)} raw" not in viewer.get(reverse("storage")).content.decode()
 
 
+def test_the_page_of_a_checkpoint_has_the_raw_bytes_of_its_state_and_of_what_it_uploaded(viewer: Client) -> None:
+    of = builders.job(at=AT)
+    path = f"{HDFS}/{of.job_id}/chk-7"
+    builders.fact(of, 7, AT, state_bytes=7_000_000, checkpointed_bytes=2_000_000, external_path=path)
+    address = reverse("checkpoint", args=[of.cluster, of.job_id, 7, int(AT.timestamp() * 1000)])
+    assert " raw<" not in viewer.get(address).content.decode()
+    root(HDFS, replication=3)
+    page = viewer.get(address).content.decode()
+    assert f"{bytes_text(21_000_000)} raw" in page and f"{bytes_text(6_000_000)} raw" in page
+
+
 def test_the_state_of_a_job_has_its_raw_bytes_beside_it(viewer: Client) -> None:
     of = builders.job(at=AT, state_bytes=7_000_000)
     root(HDFS, of.cluster, replication=3)

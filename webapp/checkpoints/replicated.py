@@ -1,0 +1,28 @@
+"""How often a storage keeps each byte of a checkpoint: known to what lies above, which registers here how to look it up."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+
+class Replicated(Protocol):
+    """``factor`` None: not known, or no matter of this storage; ``why`` says where it is from."""
+
+    @property
+    def factor(self) -> float | None: ...
+
+    @property
+    def why(self) -> str: ...
+
+
+_look_ups: list[Callable[[str], Replicated]] = []
+
+
+def register(look_up: Callable[[str], Replicated]) -> None:
+    """``look_up`` gets the canonical path of a ``_metadata``."""
+    if look_up not in _look_ups:
+        _look_ups.append(look_up)
+
+
+def replicated_at(path: str) -> Replicated | None:
+    """None where nobody can say, or no path is known."""
+    return next((look_up(path) for look_up in _look_ups), None) if path else None
