@@ -91,20 +91,34 @@ def look_up_fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
 def fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
     """``more``: file systems that do not exist yet and could take jobs."""
     end, jobs, left_out = fleet_jobs(now)
-    # The second in which the newest was triggered is within.
-    start = end.replace(microsecond=0) + timedelta(seconds=1) - WINDOW
-    by_system: dict[str, list[FleetJob]] = {}
-    for job in jobs:
-        by_system.setdefault(job.file_system, []).append(job)
-    found = [_of_system(name, of, start) for name, of in by_system.items()]
+    start = _start(end)
+    by_peak = _file_systems(jobs, start)
     paced = [(job, job.per_s) for job in jobs if job.per_s is not None and job.file_system]
-    names = [name for name in by_system if name] + [f"new-{number}" for number in range(1, more + 1)]
+    names = list(dict.fromkeys(job.file_system for job in jobs if job.file_system)) + [f"new-{number}" for number in range(1, more + 1)]
     plan = balanced([per_s for _job, per_s in paced], [job.file_system for job, _per_s in paced], names)
     moves = [_move(*paced[one.job], one.target) for one in plan.moves]
-    by_peak = sorted(found, key=lambda one: (-one.peak, one.file_system))
     return FleetCalls(
         start, end, left_out, by_peak, plan.before, plan.after, moves, observed_in(start, SECONDS, jobs), namenodes_in(start, SECONDS)
     )
+
+
+def bursts(before: datetime) -> tuple[datetime, Sequence[FileSystemCalls]]:
+    """Of the newest minutes before an instant: when these began, and the file systems of that time, the worst second first."""
+    end, jobs, _left_out = fleet_jobs(before)
+    return _start(end), _file_systems(jobs, _start(end))
+
+
+def _start(end: datetime) -> datetime:
+    """The second in which the newest was triggered is within."""
+    return end.replace(microsecond=0) + timedelta(seconds=1) - WINDOW
+
+
+def _file_systems(jobs: Sequence[FleetJob], start: datetime) -> list[FileSystemCalls]:
+    by_system: dict[str, list[FleetJob]] = {}
+    for job in jobs:
+        by_system.setdefault(job.file_system, []).append(job)
+    found = (_of_system(name, of, start) for name, of in by_system.items())
+    return sorted(found, key=lambda one: (-one.peak, one.file_system))
 
 
 def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:

@@ -21,6 +21,7 @@ from webapp.filesystem_calls import fleet_jobs as fleet_jobs_module
 from webapp.filesystem_calls.fleet_calls import fleet_calls
 from webapp.filesystem_calls.fleet_jobs import fleet_jobs
 from webapp.fleet.models import JobCurrent
+from webapp.reports.gathering import digest
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.table_models import AUDIT_MODELS
 
@@ -131,6 +132,26 @@ def test_page_api_and_command_say_the_same(viewer, fleet, monkeypatch):
     figure = viewer.get(reverse("chart-filesystem-calls")).json()["figure"]
     assert [max(line["y"]) for line in figure["data"]] == [one["peak"] for one in document["file_systems"]]
     assert "second by second" in viewer.get(reverse("fleet-filesystem-calls")).content.decode()
+
+
+def digest_of(start, end):
+    return digest.gather(start, end, uid="rep_x", made_at=end, made_by="Weir")
+
+
+def test_a_digest_tells_which_file_system_is_asked_most_in_a_second_and_by_how_many_jobs(fleet):
+    document = digest_of(T0 - timedelta(days=1), T0)
+    (table,) = [one for one in document.tables if one.title == "Calls to file systems"]
+    meeting = (cost(100) + cost(60) + cost(40)) / 2
+    nn1, nn2 = table.rows
+    assert (nn1[0], nn1[1], nn1[3], nn1[5]) == ("hdfs://nn1", "4", f"{meeting:,.0f}", "3")
+    assert nn1[6:] == (f"{cost(100) / 2:,.0f} of {meeting:,.0f}", "job-0, job-1, job-2")
+    assert nn2[:2] == ("hdfs://nn2", "2, 1 of them not known")
+    assert f"3 jobs write checkpoints at once: {meeting:,.0f} calls to hdfs://nn1 in its worst second." in document.summary.impact
+
+
+def test_a_digest_of_a_time_without_checkpoints_has_no_calls(fleet):
+    document = digest_of(T0 + timedelta(days=1), T0 + timedelta(days=2))
+    assert not [one for one in document.tables if one.title == "Calls to file systems"]
 
 
 def test_where_nobody_took_a_checkpoint_there_is_nothing_to_show(viewer):

@@ -18,7 +18,7 @@ MOST_IN_FULL = 6
 def gather(
     start: datetime, end: datetime, *, uid: str, made_at: datetime, made_by: str, progress: Progress = lambda done, words: None
 ) -> Document:
-    """About fifteen queries, whatever the fleet's size."""
+    """About twenty queries, whatever the fleet's size."""
     progress(10, "counting what the week brought")
     week, left_out = read(start, end)
     progress(60, "putting it into words")

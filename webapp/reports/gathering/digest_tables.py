@@ -3,6 +3,7 @@
 from webapp.lib.instants import day_and_clock_text
 from webapp.lib.quantities import UNKNOWN, bytes_text, count_text, exact_percent_text
 from webapp.reports.document import Table
+from webapp.reports.gathering import bursts
 from webapp.reports.gathering.week import Week
 
 MOST_NEW = 40
@@ -10,7 +11,8 @@ MOST_NEW = 40
 
 def tables(week: Week) -> tuple[Table, ...]:
     kept = (_kept(week),) if week.kept else ()
-    return (_jobs(week), _new(week), _alerts(week), _clusters(week), _storage(week), *kept)
+    calls = (bursts.table(week.bursts),) if week.bursts else ()
+    return (_jobs(week), _new(week), _alerts(week), _clusters(week), _storage(week), *calls, *kept)
 
 
 def _jobs(week: Week) -> Table:

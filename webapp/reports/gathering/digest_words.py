@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from spark_jobs.diagnosis import wording
 from webapp.lib.quantities import UNKNOWN, bytes_text, count_text
 from webapp.reports.document import Kpi, Point, Summary
+from webapp.reports.gathering import bursts
 from webapp.reports.gathering.digest_tables import success_text
 from webapp.reports.gathering.week import Week
 
@@ -75,6 +76,8 @@ def _impact(week: Week) -> tuple[str, ...]:
     orphans = sum(one.orphan_bytes for one in week.roots)
     if orphans:
         said.append(f"{bytes_text(orphans)} in it are orphaned.")
+    if week.bursts and week.bursts.worst:
+        said.append(bursts.sentence(week.bursts.worst))
     if week.open_count:
         said.append(f"{count_text(week.open_count)} findings are still open.")
     return tuple(said) or ("None that can be measured.",)

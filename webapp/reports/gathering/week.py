@@ -15,7 +15,7 @@ from webapp.findings.models import Finding
 from webapp.findings.querysets import WORST_FIRST
 from webapp.fleet.models import JobCurrent
 from webapp.reports.document import Day, ReportedFinding
-from webapp.reports.gathering import alerts, kept_snapshots, rule_findings, storage_growth
+from webapp.reports.gathering import alerts, bursts, kept_snapshots, rule_findings, storage_growth
 
 MOST_JOBS = 15
 MOST_NEW = 500
@@ -71,6 +71,7 @@ class Week:
     roots: tuple[storage_growth.RootGrowth, ...]
     kept: tuple[kept_snapshots.KeptSnapshots, ...]
     alerts: tuple[tuple[str, int, int], ...]
+    bursts: bursts.Bursts | None
 
     @property
     def completed(self) -> int:
@@ -103,6 +104,7 @@ def read(start: datetime, end: datetime) -> tuple[Week, int]:
         roots=storage_growth.of_roots(start, end),
         kept=kept_snapshots.of_roots(),
         alerts=alerts.by_rule(start, end),
+        bursts=bursts.read(start, end),
     )
     return week, left_out
 
