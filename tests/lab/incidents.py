@@ -135,6 +135,11 @@ INCIDENTS = {
             {"taskmanager.load-balance.mode": "TASKS"},
         ),
         Incident(
+            "unspread",
+            "vertices of 4, 4, 5 and 1 subtasks in five slots, and nothing set that would spread them: four slots are of one TaskManager",
+            {"rate": "500", "partitions": "4", "parse-parallelism": "4", "enrich-parallelism": "5"},
+        ),
+        Incident(
             "few-buffers",
             "TaskManagers have fewer network buffers than the tasks on them need: the job fails at each start",
             {"rate": "500", "enrich-parallelism": "6"},
