@@ -5,6 +5,7 @@ column for path, size and modification time. ``hdfs dfs -ls -R`` is known by its
 the columns are path, bytes, modified, or those given.
 """
 
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,12 @@ _MEANINGS = {
     "replication": ("replication", "replicas", "replicationfactor"),
 }
 """Names in lower case and without anything but letters."""
+_IMAGE = (
+    *("path", "replication", "modified", "accessed", "preferredblocksize", "blockscount", "filesize"),
+    *("nsquota", "dsquota", "permission", "user", "group"),
+)
+"""``hdfs oiv -p Delimited`` of Hadoop 2.7, which writes no header."""
+_IMAGE_ROW = re.compile(r"/[^\t]*\t\d+\t\d{4}-\d\d-\d\d \d\d:\d\d\t\d{4}-\d\d-\d\d \d\d:\d\d(?:\t-?\d+){5}\t[-rwxsStT]{9}\t[^\t]*\t[^\t]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +101,7 @@ class _Rows:
     def add(self, table: pa.RecordBatch) -> None:
         path = self._column(table, "path")
         keep = pc.invert(pc.fill_null(pc.ends_with(path, "/"), False))
-        if (permission := self.columns.index("permission")) is not None:
-            # HDFS lists directories too.
-            keep = pc.and_(keep, pc.invert(pc.fill_null(pc.starts_with(_text(table.column(permission)), "d"), False)))
+        keep = pc.and_(keep, pc.invert(self._directories(table)))
         table, path = table.filter(keep), path.filter(keep)
         uris = self._below_the_root(canonical_column(self._absolute(table, path), self.spellings))
         sizes = _whole_numbers(self._column(table, "bytes"))
@@ -117,6 +122,17 @@ class _Rows:
             schema=SCHEMA,
         )
         self.part.write(batch)
+
+    def _directories(self, table: pa.RecordBatch) -> pa.Array:
+        """HDFS lists them too. Images of Hadoop 2.7 leave out the first letter of permissions; they are stored 0 times there."""
+        if (permission := self.columns.index("permission")) is None:
+            return pa.repeat(pa.scalar(False), len(table))
+        of = _text(table.column(permission))
+        found = pc.starts_with(of, "d")
+        if (replication := self.columns.index("replication")) is not None:
+            never_stored = pc.equal(_text(table.column(replication)), "0")
+            found = pc.or_(found, pc.and_(pc.equal(pc.utf8_length(of), 9), never_stored))
+        return pc.fill_null(found, False)
 
     def reported(self) -> list[Skip]:
         if self.bad > len(self.examples):
@@ -199,6 +215,8 @@ def _read(file: str, columns: Sequence[str] | None) -> tuple[_Columns, Iterator[
         first = stream.readline()
     if columns is None and dfs_lines.is_line(first):
         return _Columns(dfs_lines.COLUMNS, False), dfs_lines.batches(file)
+    if columns is None and _IMAGE_ROW.fullmatch(first.rstrip("\r\n")):
+        return _Columns(_IMAGE, False), _rows(file, "\t", _Columns(_IMAGE, False), len(_IMAGE))
     separator = "\t" if "\t" in first else ","
     fields = [field.strip().strip('"') for field in first.rstrip("\r\n").split(separator)]
     header = _Columns(tuple(fields), True)
