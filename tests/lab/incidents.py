@@ -136,8 +136,8 @@ INCIDENTS = {
         ),
         Incident(
             "unspread",
-            "vertices of 4, 4, 5 and 1 subtasks in five slots, and nothing set that would spread them: four slots are of one TaskManager",
-            {"rate": "500", "partitions": "4", "parse-parallelism": "4", "enrich-parallelism": "5"},
+            "vertices of 3, 3, 5 and 1 subtasks, and nothing set that would spread them: which slots of a TaskManager share is chance",
+            {"rate": "500", "partitions": "3", "parse-parallelism": "3", "enrich-parallelism": "5"},
         ),
         Incident(
             "few-buffers",
