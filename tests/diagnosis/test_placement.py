@@ -8,11 +8,12 @@ import pytest
 
 from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.registry import diagnose, limits
-from tests.played import sights
+from tests.played import answers, of_rule, sights
 from tests.replayed import RECORDINGS
 from tests.windows import recorded_windows
 
 RULE = "placement.uneven"
+UNSPREAD, VERTEX = "2.3.0/unspread", r"/jobs/[^/]+/vertices/([^/]+)"
 
 
 def judged(window, **overrides):
@@ -57,6 +58,16 @@ def test_small_differences_are_no_finding(recording):
 
 def test_flinks_balanced_scheduling_is_no_finding():
     assert RULE not in {one["rule"] for one in sights("2.3.0/balanced")}
+
+
+def test_on_2_3_0_too_a_taskmanager_with_ten_of_twelve_tasks_is_found():
+    newest = {one.found: Counter(task["taskmanager-id"] for task in one.body["subtasks"]) for one in answers(UNSPREAD, VERTEX)}
+    counted = sum(newest.values(), Counter())
+    assert sorted(counted.values()) == [2, 10]
+    found = of_rule(UNSPREAD, RULE)[-1]
+    assert found["title"].endswith("runs 10 of 12 tasks")
+    assert found["evidence"][0]["value"] == pytest.approx(10 / 6)
+    assert "taskmanager.load-balance.mode: TASKS" in found["next_step"]
 
 
 def test_it_is_a_warning_where_the_fullest_taskmanager_is_the_busiest():
