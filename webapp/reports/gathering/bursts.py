@@ -6,6 +6,7 @@ from datetime import datetime
 
 from webapp.filesystem_calls import fleet_calls
 from webapp.filesystem_calls.fleet_calls import FileSystemCalls
+from webapp.filesystem_calls.fleet_jobs import WINDOW
 from webapp.lib.instants import day_and_clock_text
 from webapp.lib.quantities import count_text
 from webapp.reports.document import Table
@@ -30,7 +31,7 @@ class Bursts:
 def read(start: datetime, end: datetime) -> Bursts | None:
     """None where nothing took a checkpoint in this time."""
     began, found = fleet_calls.bursts(end)
-    if not found or began + fleet_calls.WINDOW < start:
+    if not found or began + WINDOW < start:
         return None
     return Bursts(began, tuple(found[:MOST_FILE_SYSTEMS]), max(len(found) - MOST_FILE_SYSTEMS, 0))
 
