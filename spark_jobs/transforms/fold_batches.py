@@ -179,7 +179,7 @@ def _failed(group: Group, error: Exception) -> dict[str, Any]:
 
 
 def fold_group(group: Group, settings: Settings, older_snapshots: bool = False) -> JobResult | Lookup:
-    return fold(_news(group, older_snapshots), unpacked(_unchanged(group)["state"]), settings)
+    return fold(news_of(group, older_snapshots), unpacked(_unchanged(group)["state"]), settings)
 
 
 def _judged_windows(group: Group) -> list[Row]:
@@ -187,7 +187,8 @@ def _judged_windows(group: Group) -> list[Row]:
     return [row for row in group.rows("windows") if not row[group_windows.IS_HISTORY]]
 
 
-def _news(group: Group, older_snapshots: bool) -> JobUpdate:
+def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
+    """What is new of one job, out of a group of :func:`jobs_of`."""
     windows, found = _judged_windows(group), group.rows("found")
     news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     return JobUpdate(

@@ -61,8 +61,8 @@ def run(report: Report) -> None:
 class Bench:
     """One size: what is on disk before the clock starts, and the clock."""
 
-    def __init__(self, session: SparkSession, folder: Path, files: int) -> None:
-        self.session, self.folder, self.files = session, folder, files
+    def __init__(self, session: SparkSession, folder: Path, files: int, in_process: bool = False) -> None:
+        self.session, self.folder, self.files, self.in_process = session, folder, files, in_process
         (folder / "listing").mkdir(parents=True)
         for part, first in enumerate(range(0, files, FILES_A_PART)):
             rows = range(first, min(first + FILES_A_PART, files))
@@ -90,7 +90,9 @@ class Bench:
         root = {"uri": ROOT, "listing": str(self.folder / "listing" / "part-*.parquet"), "clusters": ["c"], "attested": True}
         asked = {"audit_id": name, "as_of": as_of.isoformat(), "roots": [root], "jobs": str(self.folder / "jobs.parquet")}
         run_dir = RunDir(str(self.folder / name))
-        AuditRun(self.session, Lake(str(self.folder / "lake")), run_dir, (audit_request.audit_of(asked),), previous).run()
+        AuditRun(
+            self.session, Lake(str(self.folder / "lake")), run_dir, (audit_request.audit_of(asked),), previous, in_process=self.in_process
+        ).run()
         assert run_dir.outputs["storage_live"].rows >= self.files // REFERRED_SHARE
         if previous:
             assert run_dir.outputs["storage_file"].rows >= self.files * (REFERRED_SHARE - 1) // REFERRED_SHARE - self.jobs
@@ -152,6 +154,7 @@ def _references(schema: pa.Schema, version: int, jobs: int, files: int) -> Itera
             "cluster": "", "observed_at": now, "source": "metadata", "commit_seq": version, "date": now.date(),
         }  # fmt: skip
         own = {"ordinal": list(range(rows)), "path": paths, "written_path": paths, "size_bytes": [None] + [1_000] * (rows - 1)}
+        own["handles"] = [rows - 1] + [None] * (rows - 1)  # by which an audit knows that it has them all
         columns = [
             pa.array(own[field.name], field.type) if field.name in own else pa.repeat(pa.scalar(same.get(field.name), field.type), rows)
             for field in schema

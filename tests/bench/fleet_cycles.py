@@ -51,14 +51,14 @@ def cycles(folder: Path, fleets: Sequence[tuple[int, int]], rounds: int = 1) -> 
     server = folder / "spark"
     with connect_server(server) as remote:
         for number in range(WARMING):
-            _cycle(_ready(folder / f"warming-{number}", WARMING_JOBS, WARMING_H), 0, server, remote)
-        ready = [_ready(folder / f"measured-{number}", *of) for number, of in enumerate(fleets)]
-        by_round = [[_cycle(one, number, server, remote) for one in ready] for number in range(rounds)]
+            _cycle(ready(folder / f"warming-{number}", WARMING_JOBS, WARMING_H), 0, server, remote)
+        fleets_ready = [ready(folder / f"measured-{number}", *of) for number, of in enumerate(fleets)]
+        by_round = [[_cycle(one, number, server, remote) for one in fleets_ready] for number in range(rounds)]
     return [list(of_fleet) for of_fleet in zip(*by_round, strict=True)]
 
 
-def _ready(folder: Path, jobs: int, hours: int) -> Ready:
-    fleet = Fleet(jobs, VERTICES, SUBTASKS)
+def ready(folder: Path, jobs: int, hours: int, vertices: int = VERTICES, subtasks: int = SUBTASKS) -> Ready:
+    fleet = Fleet(jobs, vertices, subtasks)
     lake = Lake(str(folder / "lake"))
     append_history(lake, fleet, hours)
     to_seq = {table: lake.version(table) for table in CYCLE_TABLES}
@@ -67,20 +67,20 @@ def _ready(folder: Path, jobs: int, hours: int) -> Ready:
     return Ready(folder, fleet, previous)
 
 
-def _cycle(ready: Ready, number: int, server: Path, remote: str) -> Used:
-    run_dir, attempt = ready.folder / f"run-{number}", f"{ready.folder.name}-{number}"
+def _cycle(of: Ready, number: int, server: Path, remote: str) -> Used:
+    run_dir, attempt = of.folder / f"run-{number}", f"{of.folder.name}-{number}"
     started = time.monotonic()
-    client = run_cycle(ready.folder / "lake", run_dir, attempt, {"SPARK_REMOTE": remote}, "--previous", ready.previous)
+    client = run_cycle(of.folder / "lake", run_dir, attempt, {"SPARK_REMOTE": remote}, "--previous", of.previous)
     with client, ThreadPoolExecutor(1) as reader:
         said = reader.submit(client.stdout.read if client.stdout else str)
         found = used(client, started, beside=servers(server))
     found = replace(found, driver_bytes=found.driver_bytes + most_resident(server))
     assert client.returncode == 0, said.result()
-    _check(run_dir, ready.fleet)
+    check(run_dir, of.fleet)
     return found
 
 
-def _check(run_dir: Path, fleet: Fleet) -> None:
+def check(run_dir: Path, fleet: Fleet) -> None:
     """Every job has one new fact, its present, a judged window, and a pressure window of all subtasks for each vertex."""
     run = manifests.read(str(run_dir / "manifest.json"))
     assert run.tables[SKIPPED_INPUT.name].rows == 0, "some jobs were left out"

@@ -1,7 +1,7 @@
 """What a cycle would remember of a large fleet after a long time: one job is folded over all of it, the others are its copies."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,6 @@ from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
 from ingest.records import LogRecord, Observed, VertexCheckpoint, VertexMetrics
 from spark_jobs import manifest as manifests
-from spark_jobs.diagnosis.samples import VertexWindow
-from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.fold.job import JobResult, fold
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rows import Row
@@ -24,7 +22,10 @@ from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from spark_jobs.manifest import Manifest
 from spark_jobs.run_files import JOB_STATE
-from spark_jobs.transforms.group_windows import WINDOW
+from spark_jobs.transforms.fold_batches import news_of
+from spark_jobs.transforms.group_windows import IS_HISTORY, IS_NEW, SAMPLE, with_windows
+from spark_jobs.transforms.group_windows import PART as SAMPLES
+from spark_jobs.transforms.grouped_batches import Group
 from spark_jobs.transforms.plain_rows import plain
 from tests.bench.fleet_lake import CLUSTER
 from tests.bench.generated_fleet import JOBS_OF_A_CLUSTER, Fleet, cluster_name, job_id_of
@@ -35,6 +36,8 @@ MINUTES_AT_ONCE = 30
 TASKS_TELL_MINUTES = 180
 """Rows of vertices are made for the last minutes only: more than is remembered of them, and most of the work."""
 STATE_FILES = 4
+PARTS = {"answers": "jobs", "checkpoints": "checkpoints", "vertex_checkpoints": "vertex_checkpoints"}
+"""Part of what is new of a job → table of the lake that its rows are of."""
 
 
 def state_after(fleet: Fleet, minutes: int) -> bytes:
@@ -44,7 +47,7 @@ def state_after(fleet: Fleet, minutes: int) -> bytes:
         observed = [read for minute in of_run for read in fleet.of_job(CLUSTER, JOB, minute)]
         if minutes - of_run.start > TASKS_TELL_MINUTES:
             observed = [_without_tasks(read) for read in observed]
-        result = fold(_news(observed, fleet.subtasks), state, Settings())
+        result = fold(_news(observed), state, Settings())
         assert isinstance(result, JobResult), result
         state = result.state
     return state.packed()
@@ -89,25 +92,27 @@ def _without_tasks(read: Observed) -> Observed:
     return replace(read, records=tuple(one for one in read.records if not isinstance(one, VertexCheckpoint | VertexMetrics)))
 
 
-def _news(observed: Sequence[Observed], subtasks: int) -> JobUpdate:
-    rows: dict[str, list[Row]] = {"vertex_checkpoints": [], "vertex_metrics": []}
-    rows |= {name: _plain_rows(to_arrow(TABLES[name], told, 1)) for name, told in group_by_table(observed).items()}
-    metrics = rows["vertex_metrics"]
-    windows = [_window(row, subtasks) for row in metrics if row["ts"] % WINDOW_MS < WINDOW_MS // 2]
-    return JobUpdate(
-        cluster_name(CLUSTER),
-        job_id_of(CLUSTER, JOB),
-        answers=rows["jobs"],
-        checkpoints=rows["checkpoints"],
-        vertex_checkpoints=rows["vertex_checkpoints"],
-        events=_events(observed),
-        placements=[{name: row[name] for name in ("job_id", "vertex_id", "ts", "host", "attempt")} for row in metrics],
-        vertex_windows=[
-            row["readings"] | {name: row[name] for name in ("vertex_id", "window_start", "newest_ts", "as_of", "counters")}
-            for row in windows
-        ],
-        pressure=[{name: row[name] for name in row if name not in ("readings", "newest_ts", "counters")} for row in windows],
-    )
+def _news(observed: Sequence[Observed]) -> JobUpdate:
+    """As the cycle makes it: windows and placements out of samples, by the same functions."""
+    tables = {name: to_arrow(TABLES[name], told, 1) for name, told in group_by_table(observed).items()}
+    group = Group((cluster_name(CLUSTER), job_id_of(CLUSTER, JOB)))
+    for part, table in PARTS.items():
+        if table in tables:
+            group.parts[part] = [(_plain_rows(tables[table]), _structs(tables[table]))]
+    group.parts["events"] = [(told := _events(observed), pa.nulls(len(told), pa.struct([])))]
+    if "vertex_metrics" in tables:
+        metrics = tables["vertex_metrics"].select([name for name in SAMPLE if name not in UNREAD])
+        samples = metrics.append_column(IS_NEW, _all(metrics, True)).append_column(IS_HISTORY, _all(metrics, False))
+        group.parts[SAMPLES] = [([None] * len(samples), _structs(samples))]
+    return news_of(next(with_windows([group])))
+
+
+def _structs(rows: pa.Table) -> pa.StructArray:
+    return pa.concat_arrays(rows.to_struct_array().chunks)
+
+
+def _all(rows: pa.Table, value: bool) -> pa.Array:
+    return pa.repeat(pa.scalar(value), len(rows))
 
 
 def _plain_rows(rows: pa.Table) -> list[Row]:
@@ -123,18 +128,3 @@ def _events(observed: Sequence[Observed]) -> list[Row]:
 
 def _epoch_ms(value: Any) -> Any:
     return round(value.timestamp() * 1000) if isinstance(value, datetime) else value
-
-
-def _window(sample: Row, subtasks: int) -> Row:
-    """The pressure window of one sample, near enough: the fold keeps a few figures of it."""
-    start, newest = sample["ts"] // WINDOW_MS * WINDOW_MS, sample["ts"] + WINDOW_MS // 2
-    told = {"vertex_id": sample["vertex_id"], "window_start": start, "newest_ts": newest, "as_of": newest}
-    readings = {field.name: [0.1] * subtasks for field in fields(VertexWindow)}
-    readings |= {"vertex_id": sample["vertex_id"], "parallelism": subtasks, "samples": 2}
-    figures = {"watermark_ms": None, "records_in_per_s": 8000.0, "records_out_per_s": 8000.0, "backpressured_share": 0.0, "busy_share": 0.0}
-    counted = [
-        {"at": at, "attempt": [0] * subtasks, **dict.fromkeys(("records_in", "records_out"), [8 * at] * subtasks)} for at in (start, newest)
-    ]
-    counters = dict(zip(("first", "newest"), counted, strict=True))
-    assert {*told, *figures, "readings", "counters"} == {*WINDOW}
-    return told | figures | {"readings": readings, "counters": counters}

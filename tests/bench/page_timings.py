@@ -32,6 +32,7 @@ from webapp.fleet.sorting import FLEET_SORTS
 
 CLUSTERS = 200
 ROUNDS = 40
+MIXED_ROUNDS = 3
 WEEK_OF_MINUTES = 7 * 24 * 60
 
 
@@ -116,7 +117,7 @@ def fleet_figures(client: Client) -> dict[str, float]:
     with connection.execute_wrapper(noted):
         client.get("/")
     plain = [timed(client, "/", {}, cold=True) for _ in range(ROUNDS)]
-    others = [timed(client, "/", parameters, cold=False) for _ in range(3) for parameters in mixed]
+    others = [timed(client, "/", parameters, cold=False) for _ in range(MIXED_ROUNDS) for parameters in mixed]
     print(json.dumps(queries), file=sys.stderr)
     return {"queries": len(queries), "plain_p95_ms": p95(plain), "mixed_p95_ms": p95(others)}
 
