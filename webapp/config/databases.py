@@ -8,6 +8,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from webapp.config.readers import RefusedSetting
 
 SQLITE_WAIT_S = 30
+CONNECT_S = 2
+"""How long a PostgreSQL that does not answer is waited for, the least that its library knows; the URL may name another."""
 
 
 def from_environment(name: str, default_file: Path) -> dict[str, Any]:
@@ -32,7 +34,7 @@ def from_environment(name: str, default_file: Path) -> dict[str, Any]:
             "PORT": port or "",
             "USER": unquote(url.username or ""),
             "PASSWORD": unquote(url.password or ""),
-            "OPTIONS": dict(parse_qsl(url.query)),
+            "OPTIONS": {"connect_timeout": CONNECT_S, **dict(parse_qsl(url.query))},
             "CONN_MAX_AGE": 600,
             "CONN_HEALTH_CHECKS": True,
         }

@@ -10,7 +10,7 @@ from webapp.site.views.documentation import documentation
 for name, converter in (("name", PathName), ("whole", PathWhole), ("export_form", ExportForm)):
     register_converter(converter, name)
 
-handler500 = "webapp.lib.refused_writes.failed"
+handler500 = "webapp.lib.database_errors.failed"
 
 urlpatterns = [
     path("healthz", probes.healthz),

@@ -1,0 +1,65 @@
+"""What is the matter with the database, by the error that Django raises; Django's ``handler500`` answers by it."""
+
+import sqlite3
+import sys
+
+from django.db import DatabaseError, InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.translation import gettext
+
+from ingest import log_lines
+from webapp.lib.api.errors import plain_error
+from webapp.lib.api.json_errors import PREFIX
+from webapp.lib.translations import gettext_lazy as _
+
+READ_ONLY = _("The database is read-only.")
+FULL = _("The disk of the database is full.")
+AWAY = "The database does not answer. What was collected so far is kept; once it answers again, collecting resumes where it stopped."
+RETRY_AFTER_S, AWAY_RETRY_AFTER_S = "60", "5"
+_BY_STATE = {"25006": READ_ONLY, "53100": FULL}
+"""SQLSTATE of PostgreSQL → sentence: read_only_sql_transaction, disk_full."""
+_BY_CODE = {sqlite3.SQLITE_READONLY: READ_ONLY, sqlite3.SQLITE_FULL: FULL}
+_PRIMARY = 0xFF
+"""Extended result codes of SQLite keep the primary one in their lowest byte."""
+_CONNECTION = ("08", "57P01", "57P02", "57P03", "53300")
+"""SQLSTATEs begin with: connection exceptions, admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections."""
+
+
+def why_refused(error: BaseException | None) -> str:
+    """A sentence; "" for every other error."""
+    cause = error.__cause__ if isinstance(error, DatabaseError) else None
+    if isinstance(cause, sqlite3.Error):
+        return _BY_CODE.get(getattr(cause, "sqlite_errorcode", 0) & _PRIMARY, "")
+    return _BY_STATE.get(getattr(cause, "sqlstate", None) or "", "")
+
+
+def is_away(error: BaseException | None) -> bool:
+    """Whether nothing can be asked of the database at present. PostgreSQL's library knows no SQLSTATE of a connection that fails."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    if isinstance(cause := error.__cause__, sqlite3.Error):
+        return getattr(cause, "sqlite_errorcode", 0) & _PRIMARY == sqlite3.SQLITE_CANTOPEN
+    state = getattr(cause, "sqlstate", None)
+    return state is None or state.startswith(_CONNECTION)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Django's ``handler500``, called while the error is handled."""
+    error = sys.exc_info()[1]
+    if why := why_refused(error):
+        message = gettext("%(why)s Nothing was changed.") % {"why": why}
+        return _unavailable(request, "not_writable", message, RETRY_AFTER_S, "503.html", {"why": why})
+    if is_away(error):
+        return _unavailable(request, "database_away", AWAY, AWAY_RETRY_AFTER_S, "database_away.html", {})
+    return render(None, "500.html", {"request_id": log_lines.request_id()}, status=500)
+
+
+def _unavailable(request: HttpRequest, code: str, message: str, retry_after_s: str, template: str, context: dict[str, str]) -> HttpResponse:
+    answer: HttpResponse
+    if request.path_info.startswith(PREFIX):
+        answer = JsonResponse(plain_error(code, message), status=503)
+    else:
+        answer = render(None, template, context | {"request_id": log_lines.request_id()}, status=503)
+    answer["Retry-After"] = retry_after_s
+    return answer
