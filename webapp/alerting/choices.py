@@ -3,6 +3,7 @@
 from django.db import models
 
 from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.lib.translations import gettext_lazy as _
 
 BLIND = "collect.blind"
 """The rule whose alert mutes all others of its cluster: what is not seen cannot be judged."""
@@ -15,9 +16,9 @@ LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
 class AlertState(models.TextChoices):
     """``PENDING``: seen, and not yet for as long as its hold time asks."""
 
-    PENDING = "pending", "pending"
-    FIRING = "firing", "firing"
-    RESOLVED = "resolved", "resolved"
+    PENDING = "pending", _("pending")
+    FIRING = "firing", _("firing")
+    RESOLVED = "resolved", _("resolved")
 
 
 OPEN = (AlertState.PENDING, AlertState.FIRING)
@@ -26,36 +27,36 @@ OPEN = (AlertState.PENDING, AlertState.FIRING)
 class Notified(models.TextChoices):
     """The state of an alert in the last notice of its group."""
 
-    NOTHING = "", "nothing"
-    FIRING = "firing", "that it fires"
-    RESOLVED = "resolved", "that it is resolved"
+    NOTHING = "", _("nothing")
+    FIRING = "firing", _("that it fires")
+    RESOLVED = "resolved", _("that it is resolved")
 
 
 class Mute(models.TextChoices):
     """Why nobody is notified of an alert. It stays visible."""
 
-    NONE = "", "not muted"
-    BLIND = "blind", "its cluster is not seen"
-    MAINTENANCE = "maintenance", "in maintenance"
-    SILENCE = "silence", "silenced"
+    NONE = "", _("not muted")
+    BLIND = "blind", _("its cluster is not seen")
+    MAINTENANCE = "maintenance", _("in maintenance")
+    SILENCE = "silence", _("silenced")
 
 
 class Happened(models.TextChoices):
     """What the history of an alert is made of."""
 
-    PENDING = "pending", "seen"
-    FIRED = "fired", "fired"
-    FIRED_AGAIN = "fired_again", "fired again"
-    FLAPPING = "flapping", "began to flap"
-    SEVERITY = "severity", "changed severity"
-    QUIET = "quiet", "no longer seen"
-    RESOLVED = "resolved", "resolved"
-    REOPENED = "reopened", "opened again"
-    ACKNOWLEDGED = "acknowledged", "acknowledged"
-    JOINED = "joined", "acknowledged with its incident"
-    TAKEN_BACK = "taken_back", "acknowledgement taken back"
-    COMMENT = "comment", "commented"
-    MUTED = "muted", "muted"
-    UNMUTED = "unmuted", "no longer muted"
-    TOLD = "told", "notified"
-    NOT_TOLD = "not_told", "not notified"
+    PENDING = "pending", _("seen")
+    FIRED = "fired", _("fired")
+    FIRED_AGAIN = "fired_again", _("fired again")
+    FLAPPING = "flapping", _("began to flap")
+    SEVERITY = "severity", _("changed severity")
+    QUIET = "quiet", _("no longer seen")
+    RESOLVED = "resolved", _("resolved")
+    REOPENED = "reopened", _("opened again")
+    ACKNOWLEDGED = "acknowledged", _("acknowledged")
+    JOINED = "joined", _("acknowledged with its incident")
+    TAKEN_BACK = "taken_back", _("acknowledgement taken back")
+    COMMENT = "comment", _("commented")
+    MUTED = "muted", _("muted")
+    UNMUTED = "unmuted", _("no longer muted")
+    TOLD = "told", _("notified")
+    NOT_TOLD = "not_told", _("not notified")

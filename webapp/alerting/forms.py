@@ -7,6 +7,7 @@ from django import forms
 
 from webapp.lib.matcher_fields import MatchersField
 from webapp.lib.timeranges import instant
+from webapp.lib.translations import gettext_lazy as _
 
 WEEKDAYS = [
     (str(number), name) for number, name in enumerate(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"))
@@ -27,7 +28,7 @@ class InstantField(forms.CharField):
         try:
             return read_instant(text, datetime.now(UTC))
         except ValueError:
-            raise forms.ValidationError("Give an instant in UTC such as 2026-11-21 18:00, or now+2h.") from None
+            raise forms.ValidationError(_("Give an instant in UTC such as 2026-11-21 18:00, or now+2h.")) from None
 
 
 def read_instant(text: str, at: datetime) -> datetime:
@@ -39,21 +40,23 @@ def read_instant(text: str, at: datetime) -> datetime:
 
 class SilenceForm(forms.Form):
     matchers = MatchersField()
-    hours = forms.FloatField(required=False, min_value=0.1, max_value=24 * 90, label="For how many hours", help_text="Or say until when.")
-    ends_at = InstantField(required=False, label="Until (UTC)")
-    starts_at = InstantField(required=False, label="From (UTC)", help_text="Empty: from now on.")
-    reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label="Why")
+    hours = forms.FloatField(
+        required=False, min_value=0.1, max_value=24 * 90, label=_("For how many hours"), help_text=_("Or say until when.")
+    )
+    ends_at = InstantField(required=False, label=_("Until (UTC)"))
+    starts_at = InstantField(required=False, label=_("From (UTC)"), help_text=_("Empty: from now on."))
+    reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label=_("Why"))
 
     def clean(self) -> dict[str, Any]:
         entered: dict[str, Any] = super().clean() or {}
         if self.errors:
             return entered
         if not entered["ends_at"] and not entered["hours"]:
-            raise forms.ValidationError("Say for how many hours, or until when.")
+            raise forms.ValidationError(_("Say for how many hours, or until when."))
         try:
             self.span(datetime.now(UTC))
         except OverflowError:
-            raise forms.ValidationError("It would end after the last day there is; give an earlier one.") from None
+            raise forms.ValidationError(_("It would end after the last day there is; give an earlier one.")) from None
         return entered
 
     def span(self, now: datetime) -> tuple[datetime, datetime]:
@@ -64,14 +67,14 @@ class SilenceForm(forms.Form):
 
 class MaintenanceForm(forms.Form):
     matchers = MatchersField()
-    reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label="What is being done")
-    starts_at = InstantField(required=False, label="From (UTC)", help_text="Empty: from now on.")
-    ends_at = InstantField(required=False, label="Until (UTC)", help_text="May be empty for a weekly one.")
+    reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label=_("What is being done"))
+    starts_at = InstantField(required=False, label=_("From (UTC)"), help_text=_("Empty: from now on."))
+    ends_at = InstantField(required=False, label=_("Until (UTC)"), help_text=_("May be empty for a weekly one."))
     weekday = forms.ChoiceField(
-        required=False, choices=[("", "Once"), *((value, f"Every {name}") for value, name in WEEKDAYS)], label="Repeats"
+        required=False, choices=[("", _("Once")), *((value, f"Every {name}") for value, name in WEEKDAYS)], label=_("Repeats")
     )
-    time_of_day = forms.TimeField(required=False, label="At (UTC)", widget=forms.TextInput(attrs={"placeholder": "02:00"}))
-    hours = forms.FloatField(required=False, min_value=1 / 60, max_value=24 * 7, label="For how many hours")
+    time_of_day = forms.TimeField(required=False, label=_("At (UTC)"), widget=forms.TextInput(attrs={"placeholder": "02:00"}))
+    hours = forms.FloatField(required=False, min_value=1 / 60, max_value=24 * 7, label=_("For how many hours"))
 
     def weekly(self) -> dict[str, Any]:
         """The columns of a weekly window; all empty for one that happens once."""

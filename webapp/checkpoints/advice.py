@@ -14,6 +14,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import UNKNOWN, duration_text
+from webapp.lib.translations import gettext_lazy as _
 
 HISTORY = timedelta(days=7)
 MOST_CHECKPOINTS = 12_000
@@ -154,12 +155,12 @@ def _in_force(job: JobCurrent, limits: Limits) -> InForce:
 def _settings(job: JobCurrent, given: SettingsAdvice) -> tuple[Setting, ...]:
     pause = (job.checkpoint_config or {}).get("min_pause_ms")
     rows = (
-        ("Interval", "execution.checkpointing.interval", job.checkpoint_interval_ms, given.interval),
-        ("Minimum pause", "execution.checkpointing.min-pause", pause, given.min_pause),
-        ("Time-out of checkpoints and savepoints", "execution.checkpointing.timeout", job.checkpoint_timeout_ms, given.timeout),
+        (_("Interval"), "execution.checkpointing.interval", job.checkpoint_interval_ms, given.interval),
+        (_("Minimum pause"), "execution.checkpointing.min-pause", pause, given.min_pause),
+        (_("Time-out of checkpoints and savepoints"), "execution.checkpointing.timeout", job.checkpoint_timeout_ms, given.timeout),
     )
     return tuple(Setting(name, key, _words(now), _words(then.value_ms), then.why) for name, key, now, then in rows if then)
 
 
 def _words(duration_ms: float | None) -> str:
-    return UNKNOWN if duration_ms is None else "none" if duration_ms == 0 else duration_text(duration_ms)
+    return UNKNOWN if duration_ms is None else str(_("none")) if duration_ms == 0 else duration_text(duration_ms)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext
+
 from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB
 from spark_jobs.serving import UNSETTLED_OUTCOMES
 from webapp.checkpoints.badges import outcome_badge
@@ -18,16 +20,17 @@ from webapp.findings.querysets import WORST_FIRST
 from webapp.lib.badges import Badge
 from webapp.lib.instants import drawable
 from webapp.lib.quantities import duration_text
+from webapp.lib.translations import gettext_lazy as _
 
 MOST_FINDINGS = 100
 LOOK_AHEAD = timedelta(minutes=3)
 """The window in which a checkpoint ended is judged at its end, which is later."""
 _OF_OUTCOME = {
-    "completed": "It completed.",
-    "aborted": "It was aborted because the job was cancelled, stopped or finished; that is no failure.",
-    "subsumed": "A newer checkpoint completed first; that is no failure.",
-    "preflight": "It was refused before it began; that is no failure.",
-    "in_progress": "It is still running.",
+    "completed": _("It completed."),
+    "aborted": _("It was aborted because the job was cancelled, stopped or finished; that is no failure."),
+    "subsumed": _("A newer checkpoint completed first; that is no failure."),
+    "preflight": _("It was refused before it began; that is no failure."),
+    "in_progress": _("It is still running."),
 }
 
 
@@ -102,13 +105,13 @@ def _sentences(
     """The first is the headline."""
     means = in_words(fact.reason, fact.reason_text)
     if fact.reason == "CHECKPOINT_EXPIRED" and timeout_ms:
-        means = f"It was not acknowledged by every subtask before the time-out of {duration_text(timeout_ms)}."
-    own = [comparison.large, comparison.slow] if fact.outcome == "completed" else [means or _OF_OUTCOME.get(fact.outcome, "")]
+        means = gettext("It was not acknowledged by every subtask before the time-out of %(limit)s.") % {"limit": duration_text(timeout_ms)}
+    own = [comparison.large, comparison.slow] if fact.outcome == "completed" else [means or str(_OF_OUTCOME.get(fact.outcome, ""))]
     known = [explanation.finding.title if explanation and fact.outcome == "completed" else "", *own]
-    known += [f"The failure: {fact.reason_text}"] if fact.reason in LOST_WITH_JOB and fact.reason_text else []
+    known += [gettext("The failure: %(text)s") % {"text": fact.reason_text}] if fact.reason in LOST_WITH_JOB and fact.reason_text else []
     known += [explanation.finding.cause] if explanation else []
     sentences = [sentence for sentence in known if sentence]
-    return sentences or [_OF_OUTCOME.get(fact.outcome, "The reason is not known.")]
+    return sentences or [str(_OF_OUTCOME.get(fact.outcome, _("The reason is not known.")))]
 
 
 def not_acknowledged(fact: CheckpointFact) -> int | None:
@@ -163,5 +166,5 @@ def _holder(about: tuple[PresentedFinding, ...], at_that_time: list[PresentedFin
 
 def _unheld(judged_at: datetime | None, end: datetime) -> str:
     if judged_at is None or judged_at < end:
-        return "Not judged for that time."
-    return "No vertex was found to back-pressure others at that time."
+        return gettext("Not judged for that time.")
+    return gettext("No vertex was found to back-pressure others at that time.")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Q
+from django.utils.translation import gettext
 
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 from webapp.checkpoints.models import CheckpointFact
@@ -86,10 +87,10 @@ def _rows(good: CheckpointFact, fact: CheckpointFact) -> Iterator[Row]:
     """One that did not complete is compared by its time and by who acknowledged: its sizes and phases are those of a part."""
     if fact.outcome != "completed":
         yield _row("End to end", good.end_to_end_ms, fact.end_to_end_ms, duration_text)
-        yield _row("Acknowledged subtasks", good.acknowledged, fact.acknowledged, count_text)
+        yield _row(gettext("Acknowledged subtasks"), good.acknowledged, fact.acknowledged, count_text)
         return
     for title, field, text in _MEASURES:
-        yield _row(title, getattr(good, field), getattr(fact, field), text)
+        yield _row(gettext(title), getattr(good, field), getattr(fact, field), text)
 
 
 def _row(title: str, before: float | None, now: float | None, text: Callable[[float | None], str]) -> Row:
@@ -101,7 +102,7 @@ def _row(title: str, before: float | None, now: float | None, text: Callable[[fl
         elif now != before:
             change = ("+" if now > before else "−") + text(abs(now - before))
         else:
-            change = "same"
+            change = gettext("same")
     return Row(title, text(before), text(now), change, is_worse)
 
 
@@ -110,14 +111,16 @@ def _slow(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
     lasted = fact.end_to_end_ms
     if typical is None or lasted is None or lasted < SLOW_TIMES * typical or lasted - typical < SLOW_LEAST_MS:
         return ""
-    return f"It took {duration_text(lasted)}; the {len(usual)} completed ones before it usually took {duration_text(typical)}."
+    said = gettext("It took %(lasted)s; the %(number)s completed ones before it usually took %(usual)s.")
+    return said % {"lasted": duration_text(lasted), "number": len(usual), "usual": duration_text(typical)}
 
 
 def _large(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
     typical, now = _median(usual, "checkpointed_bytes"), fact.checkpointed_bytes
     if typical is None or now is None or now < LARGE_TIMES * typical or now - typical < LARGE_LEAST_BYTES:
         return ""
-    return f"It uploaded {bytes_text(now)}; the {len(usual)} completed ones before it usually uploaded {bytes_text(typical)}."
+    said = gettext("It uploaded %(size)s; the %(number)s completed ones before it usually uploaded %(usual)s.")
+    return said % {"size": bytes_text(now), "number": len(usual), "usual": bytes_text(typical)}
 
 
 def _median(facts: list[CheckpointFact], field: str) -> float | None:

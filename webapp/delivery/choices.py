@@ -2,24 +2,26 @@
 
 from django.db import models
 
+from webapp.lib.translations import gettext_lazy as _
+
 
 class FormatName(models.TextChoices):
     """One module of :mod:`webapp.delivery.formats` each."""
 
-    WEIR = "weir", "Weir JSON (signed)"
+    WEIR = "weir", _("Weir JSON (signed)")
     ALERTMANAGER = "alertmanager", "Alertmanager"
     SLACK = "slack", "Slack"
     PAGERDUTY = "pagerduty", "PagerDuty"
     FEISHU = "feishu", "Feishu / Lark"
     DINGTALK = "dingtalk", "DingTalk"
     WECOM = "wecom", "WeCom"
-    EMAIL = "email", "E-mail"
+    EMAIL = "email", _("E-mail")
 
 
 class DeliveryState(models.TextChoices):
     """``pending`` also while an attempt is under way: see its lease."""
 
-    PENDING = "pending", "pending"
-    DELIVERED = "delivered", "delivered"
-    DEAD = "dead", "dead"
-    CANCELLED = "cancelled", "cancelled"
+    PENDING = "pending", _("pending")
+    DELIVERED = "delivered", _("delivered")
+    DEAD = "dead", _("dead")
+    CANCELLED = "cancelled", _("cancelled")

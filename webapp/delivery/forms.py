@@ -12,6 +12,7 @@ from webapp.delivery.targets import LONGEST_URL
 from webapp.findings.choices import Severity
 from webapp.lib.matcher_fields import MatchersField
 from webapp.lib.matchers import as_lines
+from webapp.lib.translations import gettext_lazy as _
 
 _HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
 
@@ -24,26 +25,26 @@ class EndpointForm(forms.Form):
     url = forms.CharField(
         required=False,
         max_length=LONGEST_URL,
-        label="Address",
+        label=_("Address"),
         widget=forms.TextInput(attrs={**_HIDDEN, "placeholder": "https://…"}),
-        help_text="Where it is POSTed to. For PagerDuty it may stay empty, for e-mail it has no meaning.",
+        help_text=_("Where it is POSTed to. For PagerDuty it may stay empty, for e-mail it has no meaning."),
     )
     credential = forms.CharField(
         required=False,
         max_length=LONGEST_CREDENTIAL,
-        label="Key or sign-in",
+        label=_("Key or sign-in"),
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
-        help_text="PagerDuty: the integration key. Feishu, DingTalk: the signing key. Alertmanager: user:password or a token.",
+        help_text=_("PagerDuty: the integration key. Feishu, DingTalk: the signing key. Alertmanager: user:password or a token."),
     )
-    forget_credential = forms.BooleanField(required=False, label="Remove the stored key")
+    forget_credential = forms.BooleanField(required=False, label=_("Remove the stored key"))
     emails = forms.CharField(
         required=False,
         max_length=6_000,
-        label="Mail addresses",
+        label=_("Mail addresses"),
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="For e-mail: one a line.",
+        help_text=_("For e-mail: one a line."),
     )
-    min_severity = forms.ChoiceField(choices=Severity.choices, initial=Severity.WARNING, label="Least severity")
+    min_severity = forms.ChoiceField(choices=Severity.choices, initial=Severity.WARNING, label=_("Least severity"))
     matchers = MatchersField(
         required=False,
         rows=4,
@@ -52,7 +53,9 @@ class EndpointForm(forms.Form):
         "Empty: every alert.",
     )
     owner_email = forms.EmailField(
-        required=False, label="Owner's mail address", help_text="Notified when the endpoint is disabled after failures, if mail is set up."
+        required=False,
+        label=_("Owner's mail address"),
+        help_text="Notified when the endpoint is disabled after failures, if mail is set up.",
     )
 
     def __init__(self, *args: Any, endpoint: Endpoint | None = None, **kwargs: Any) -> None:

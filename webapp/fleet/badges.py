@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db.models import Q
+from django.utils.text import format_lazy
 
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState, LogStoreState, Visibility
 from webapp.lib.badges import UNKNOWN, Badge
+from webapp.lib.translations import gettext_lazy as _
 
 if TYPE_CHECKING:
     from webapp.fleet.models import JobCurrent
@@ -60,12 +62,12 @@ class StatusGroup:
 STATUS_GROUPS: dict[str, StatusGroup] = {
     group.slug: group
     for group in (
-        StatusGroup("failed", "Failed", ("FAILED",)),
-        StatusGroup("unsteady", "Unsteady", ("RESTARTING", "FAILING", "SUSPENDED")),
-        StatusGroup("unknown", "Unknown", (UNKNOWN_STATUS,)),
-        StatusGroup("running", "Running", ("RUNNING", "INITIALIZING", "CREATED", "RECONCILING")),
-        StatusGroup("finished", "Finished", ("FINISHED", "CANCELED", "CANCELLING")),
-        StatusGroup("unwatched", "No longer watched", (UNWATCHED_STATUS,)),
+        StatusGroup("failed", _("Failed"), ("FAILED",)),
+        StatusGroup("unsteady", _("Unsteady"), ("RESTARTING", "FAILING", "SUSPENDED")),
+        StatusGroup("unknown", _("Unknown"), (UNKNOWN_STATUS,)),
+        StatusGroup("running", _("Running"), ("RUNNING", "INITIALIZING", "CREATED", "RECONCILING")),
+        StatusGroup("finished", _("Finished"), ("FINISHED", "CANCELED", "CANCELLING")),
+        StatusGroup("unwatched", _("No longer watched"), (UNWATCHED_STATUS,)),
     )
 }
 
@@ -98,23 +100,35 @@ _OVER = Q(health=None, health_state=HealthState.ENDED) | Q(status=UNWATCHED_STAT
 HEALTH_GROUPS: dict[str, HealthGroup] = {
     group.slug: group
     for group in (
-        HealthGroup("poor", "Critical", Badge("poor", "▲", "crit"), _SEEN & Q(health__lt=POOR_BELOW), f"health below {POOR_BELOW}"),
+        HealthGroup(
+            "poor",
+            _("Critical"),
+            Badge("poor", "▲", "crit"),
+            _SEEN & Q(health__lt=POOR_BELOW),
+            format_lazy(_("health below {points}"), points=POOR_BELOW),
+        ),
         HealthGroup(
             "fair",
-            "Warning",
+            _("Warning"),
             Badge("fair", "◆", "warn"),
             _SEEN & Q(health__gte=POOR_BELOW, health__lt=HEALTHY_FROM),
-            f"health {POOR_BELOW} to {HEALTHY_FROM - 1}",
+            format_lazy(_("health {least} to {most}"), least=POOR_BELOW, most=HEALTHY_FROM - 1),
         ),
         HealthGroup(
             "unknown",
-            "Unknown",
+            _("Unknown"),
             UNKNOWN,
             Q(status=UNKNOWN_STATUS) | (Q(health=None) & ~Q(health_state=HealthState.ENDED) & ~Q(status=UNWATCHED_STATUS)),
-            "not seen or not judged",
+            _("not seen or not judged"),
         ),
-        HealthGroup("good", "Healthy", Badge("good", "●", "ok"), _SEEN & Q(health__gte=HEALTHY_FROM), f"health {HEALTHY_FROM} and more"),
-        HealthGroup("ended", "Ended", Badge("ended", "■", "done"), _OVER, "finished, canceled, failed or no longer watched"),
+        HealthGroup(
+            "good",
+            _("Healthy"),
+            Badge("good", "●", "ok"),
+            _SEEN & Q(health__gte=HEALTHY_FROM),
+            format_lazy(_("health {points} and more"), points=HEALTHY_FROM),
+        ),
+        HealthGroup("ended", _("Ended"), Badge("ended", "■", "done"), _OVER, _("finished, canceled, failed or no longer watched")),
     )
 }
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from webapp.fleet.sorting import Sort
+from webapp.lib.translations import gettext_lazy as _
 
 
 @dataclass(frozen=True)
@@ -17,24 +18,26 @@ class Column:
 
 
 FLEET_COLUMNS = (
-    Column("Health", "health", hint="100 less what open findings take off; ? where nothing is known, which is not the same as healthy"),
-    Column("Status", "state", "medium"),
-    Column("Job", "name"),
-    Column("Why", "", "medium", hint="the worst open finding; of an ended job the worst that was found"),
-    Column("Last 16 checkpoints", "failed", "wide", hint="oldest left; tall red failed, green completed, diamond savepoint"),
-    Column("p95", "duration", "wide", numeric=True, hint="end to end, over the last completed checkpoints"),
-    Column("State", "size", "narrow", numeric=True, hint="full state of the newest completed checkpoint"),
-    Column("Uploaded", "uploaded", "widest", numeric=True, hint="by the newest completed checkpoint"),
-    Column("Pressure", "pressure", "wide", numeric=True, hint="largest back-pressured share of any vertex's subtasks"),
     Column(
-        "Orphans",
+        _("Health"), "health", hint=_("100 less what open findings take off; ? where nothing is known, which is not the same as healthy")
+    ),
+    Column(_("Status"), "state", "medium"),
+    Column(_("Job"), "name"),
+    Column(_("Why"), "", "medium", hint=_("the worst open finding; of an ended job the worst that was found")),
+    Column(_("Last 16 checkpoints"), "failed", "wide", hint=_("oldest left; tall red failed, green completed, diamond savepoint")),
+    Column(_("p95"), "duration", "wide", numeric=True, hint=_("end to end, over the last completed checkpoints")),
+    Column(_("State"), "size", "narrow", numeric=True, hint=_("full state of the newest completed checkpoint")),
+    Column(_("Uploaded"), "uploaded", "widest", numeric=True, hint=_("by the newest completed checkpoint")),
+    Column(_("Pressure"), "pressure", "wide", numeric=True, hint=_("largest back-pressured share of any vertex's subtasks")),
+    Column(
+        _("Orphans"),
         "orphans",
         "widest",
         numeric=True,
-        hint="files in its directories that are proven to be needed by nothing, by the last storage audit; – while none is proven yet",
+        hint=_("files in its directories that are proven to be needed by nothing, by the last storage audit; – while none is proven yet"),
     ),
-    Column("Restarts", "restarts", "widest", numeric=True, hint="since submission, as far as reported"),
-    Column("Last success", "", "wide", numeric=True, hint="end of the newest completed checkpoint"),
+    Column(_("Restarts"), "restarts", "widest", numeric=True, hint=_("since submission, as far as reported")),
+    Column(_("Last success"), "", "wide", numeric=True, hint=_("end of the newest completed checkpoint")),
 )
 
 

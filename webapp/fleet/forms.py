@@ -9,9 +9,10 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.models.log_store import DEFAULT_BACKFILL_H
 from webapp.fleet.sign_ins import SIGN_INS, SignIn
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
+from webapp.lib.translations import gettext_lazy as _
 
 
-def _secret_field(label: str = "Password or token") -> forms.CharField:
+def _secret_field(label: str = _("Password or token")) -> forms.CharField:
     return forms.CharField(
         required=False,
         strip=False,
@@ -25,24 +26,24 @@ class ClusterForm(forms.ModelForm):
     """Checks of single fields and of their combination are the model's."""
 
     secret = _secret_field()
-    forget_secret = forms.BooleanField(required=False, label="Remove the stored password or token")
+    forget_secret = forms.BooleanField(required=False, label=_("Remove the stored password or token"))
     prometheus_secret = _secret_field()
-    prometheus_forget_secret = forms.BooleanField(required=False, label="Remove the stored password or token")
+    prometheus_forget_secret = forms.BooleanField(required=False, label=_("Remove the stored password or token"))
     log_globs = forms.CharField(
         required=False,
         max_length=20_000,
-        label="Log files",
+        label=_("Log files"),
         widget=forms.Textarea(attrs={"rows": 3, "placeholder": "/opt/flink/log/flink-*.log*"}),
-        help_text="One path, glob or URI a line. Without any, the JobManager's own log is read over REST.",
+        help_text=_("One path, glob or URI a line. Without any, the JobManager's own log is read over REST."),
     )
 
-    log_store_secret = _secret_field("Its password, token or API key")
+    log_store_secret = _secret_field(_("Its password, token or API key"))
     hdfs_audit_globs = forms.CharField(
         required=False,
         max_length=20_000,
-        label="Audit logs of the NameNode",
+        label=_("Audit logs of the NameNode"),
         widget=forms.Textarea(attrs={"rows": 2, "placeholder": "/var/log/hadoop-hdfs/hdfs-audit.log*"}),
-        help_text="One path, glob or URI a line. Where clusters share a NameNode, declare them on one of these.",
+        help_text=_("One path, glob or URI a line. Where clusters share a NameNode, declare them on one of these."),
     )
 
     class Meta:
@@ -57,36 +58,36 @@ class ClusterForm(forms.ModelForm):
             "log_store_auth_user", "log_store_backfill_h",
         )  # fmt: skip
         labels = {
-            "url": "JobManager address",
-            "history_url": "History Server address",
-            "archive_dir": "Archive folder",
-            "auth_scheme": "Sign-in",
-            "auth_user": "User",
-            "ca_file": "CA file",
-            "client_cert_file": "Client certificate",
-            "client_key_file": "Client key",
-            "verify_tls": "Check the server's certificate",
-            "logs_are_pushed": "A log shipper pushes them",
-            "log_layout": "Log layout",
-            "time_zone": "Time zone of the logs",
-            "namenode_jmx_url": "NameNode address",
-            "prometheus_url": "Prometheus address",
-            "prometheus_selector": "Labels of its series",
-            "prometheus_auth_scheme": "Sign-in",
-            "prometheus_auth_user": "User",
-            "prometheus_ca_file": "CA file",
-            "prometheus_tenant": "Tenant",
-            "metrics_interval_s": "Seconds between metric samples",
-            "log_store_kind": "Kind of store",
-            "log_store_url": "Address of the store",
-            "log_store_query": "Query or selector",
-            "log_store_index": "Index",
-            "log_store_tenant": "Tenant",
-            "log_store_auth_scheme": "Sign-in to the store",
-            "log_store_auth_user": "User of the store",
-            "log_store_backfill_h": "Hours of history",
+            "url": _("JobManager address"),
+            "history_url": _("History Server address"),
+            "archive_dir": _("Archive folder"),
+            "auth_scheme": _("Sign-in"),
+            "auth_user": _("User"),
+            "ca_file": _("CA file"),
+            "client_cert_file": _("Client certificate"),
+            "client_key_file": _("Client key"),
+            "verify_tls": _("Check the server's certificate"),
+            "logs_are_pushed": _("A log shipper pushes them"),
+            "log_layout": _("Log layout"),
+            "time_zone": _("Time zone of the logs"),
+            "namenode_jmx_url": _("NameNode address"),
+            "prometheus_url": _("Prometheus address"),
+            "prometheus_selector": _("Labels of its series"),
+            "prometheus_auth_scheme": _("Sign-in"),
+            "prometheus_auth_user": _("User"),
+            "prometheus_ca_file": _("CA file"),
+            "prometheus_tenant": _("Tenant"),
+            "metrics_interval_s": _("Seconds between metric samples"),
+            "log_store_kind": _("Kind of store"),
+            "log_store_url": _("Address of the store"),
+            "log_store_query": _("Query or selector"),
+            "log_store_index": _("Index"),
+            "log_store_tenant": _("Tenant"),
+            "log_store_auth_scheme": _("Sign-in to the store"),
+            "log_store_auth_user": _("User of the store"),
+            "log_store_backfill_h": _("Hours of history"),
         }
-        help_texts = {"name": "Letters, digits, dots, dashes. It never changes: the lake knows the cluster by it."}
+        help_texts = {"name": _("Letters, digits, dots, dashes. It never changes: the lake knows the cluster by it.")}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -104,9 +105,9 @@ class ClusterForm(forms.ModelForm):
                 self.initial[name] = "\n".join(getattr(self.instance, name))
             for sign_in in SIGN_INS:
                 is_stored = bool(getattr(self.instance, sign_in.stored))
-                self.fields[sign_in.secret].help_text = "One is stored; leave empty to keep it." if is_stored else "None is stored."
+                self.fields[sign_in.secret].help_text = _("One is stored; leave empty to keep it.") if is_stored else _("None is stored.")
             self.fields["log_store_secret"].help_text = (
-                "One is stored; leave empty to keep it." if self.instance.has_log_store_secret else ""
+                _("One is stored; leave empty to keep it.") if self.instance.has_log_store_secret else ""
             )
 
     def clean_log_globs(self) -> list[str]:

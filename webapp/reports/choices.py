@@ -2,14 +2,16 @@
 
 from django.db import models
 
+from webapp.lib.translations import gettext_lazy as _
+
 
 class ReportKind(models.TextChoices):
-    INCIDENT = "incident", "incident report"
-    DIGEST = "digest", "fleet digest"
+    INCIDENT = "incident", _("incident report")
+    DIGEST = "digest", _("fleet digest")
 
 
 class ReportState(models.TextChoices):
-    QUEUED = "queued", "queued"
-    RUNNING = "running", "being made"
-    DONE = "done", "made"
-    FAILED = "failed", "not made"
+    QUEUED = "queued", _("queued")
+    RUNNING = "running", _("being made")
+    DONE = "done", _("made")
+    FAILED = "failed", _("not made")
