@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db.models import Q
+from django.utils.functional import Promise
 from django.utils.text import format_lazy
 
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState, LogStoreState, Visibility
@@ -91,7 +92,7 @@ class HealthGroup:
     title: str
     badge: Badge
     condition: Q
-    meaning: str
+    meaning: str | Promise
 
 
 _SEEN = ~Q(status__in=(UNKNOWN_STATUS, UNWATCHED_STATUS))
