@@ -43,17 +43,17 @@ class Concentration:
 
     @property
     def sentence(self) -> str:
-        said = ngettext(
+        losses = ngettext(
             "%(here)s of %(all)s of the jobs that ran here was on this host",
             "%(here)s of %(all)s of the jobs that ran here were on this host",
             self.here,
         ) % {"here": f"{self.here:,}", "all": counted(self.kind, self.total)}
         if self.expected is None:
-            return gettext("%(said)s; how many would be expected is unknown, since no placement of some of these jobs was seen.") % {
-                "said": said
+            return gettext("%(losses)s; how many would be expected is unknown, since no placement of some of these jobs was seen.") % {
+                "losses": losses
             }
-        return gettext("%(said)s; by its share of their subtasks %(expected)s would be expected.") % {
-            "said": said,
+        return gettext("%(losses)s; by its share of their subtasks %(expected)s would be expected.") % {
+            "losses": losses,
             "expected": f"{self.expected:.1f}",
         }
 
