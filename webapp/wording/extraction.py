@@ -36,6 +36,7 @@ def stored_sentences(known: Sources) -> dict[str, str]:
         for node, inside in _strings(tree):
             for msgid, kinds in _messages(node, known, inside):
                 found[msgid] = _wider(found.get(msgid, kinds), kinds)
+        found.update((word, "") for node in ast.walk(tree) for word in _either_words(node))
     return dict(sorted(found.items()))
 
 
@@ -115,6 +116,14 @@ def _of_joined(node: ast.JoinedStr, known: Sources) -> Iterator[tuple[str, str]]
             gap = _free(_gap_name(part.value), taken)
             text, kinds = f"{text}{{{gap}}}", kinds + kind_of(part, known)
     yield text.strip(), kinds
+
+
+def _either_words(node: ast.AST) -> Iterator[str]:
+    """``{'has' if one else 'have'}``, ``return "records" if many else "state"``: each a text of its own."""
+    if isinstance(node, ast.FormattedValue | ast.Return) and isinstance(node.value, ast.IfExp):
+        for one in (node.value.body, node.value.orelse):
+            if isinstance(one, ast.Constant) and isinstance(one.value, str) and _LABEL.fullmatch(one.value):
+                yield one.value
 
 
 def _joined_capitals(parts: Iterable[ast.expr]) -> Iterator[ast.expr]:

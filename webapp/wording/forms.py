@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-NUMBER, FIGURE, NAME, NAMES, PHRASE = "DFNLP"
-"""A number; a number with its unit; a name that others gave; several of them; words of ours (or none), translated in turn."""
+NUMBER, FIGURE, NAME, NAMES, PHRASE, FOREIGN = "DFNLPX"
+"""A number; one with its unit; a name that others gave; several of them; words of ours, translated in turn; what others said."""
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 _FULL_WIDTH = re.compile("[\u3001-\u301f\uff01-\uff5e\u201c\u201d]")
@@ -74,4 +74,4 @@ def fits(kind: str, value: str) -> bool:
         return _NUMBER.fullmatch(value) is not None
     if kind == FIGURE:
         return _FIGURE.fullmatch(value) is not None
-    return bool(value.strip()) or kind == PHRASE
+    return bool(value.strip()) or kind in (PHRASE, FOREIGN)

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import lru_cache
 
-from webapp.wording.forms import NAME, NAMES, PHRASE, Form, fits, form_of, words_of
+from webapp.wording.forms import FIGURE, FOREIGN, NAME, NAMES, NUMBER, PHRASE, Form, fits, form_of, words_of
 from webapp.wording.sentences import SENTENCES
 
 MOST_STEPS = 400
@@ -51,7 +51,12 @@ class Forms:
 
     @lru_cache(maxsize=8_192)  # noqa: B019  # one instance, which lasts as long as the process
     def _knows_one(self, text: str) -> bool:
-        known = any(one in self.constants for one in spellings(text)) or is_counted(text, self.counted)
+        known = (
+            fits(NUMBER, text)
+            or fits(FIGURE, text)
+            or is_counted(text, self.counted)
+            or any(map(self.constants.__contains__, spellings(text)))
+        )
         return known or (len(text) <= _LONGEST_PHRASE and any(self.of(one) is not None for one in spellings(text)))
 
     def _is_sure(self, form: Form, values: Values) -> bool:
@@ -106,20 +111,21 @@ def _fill(text: str, between: Sequence[str], kinds: str, knows: Knows, steps: li
     """Values of all gaps, in a text that begins with the first of them and ends with the last; ``beside`` another value."""
     if not between:
         return [text] if fits(kinds[0], text) and _may_stand(kinds[0], text, knows, beside=beside) else None
-    beside = beside or not between[0]
+    beside = beside or not between[0].strip()
     for end in _ends(text, between):
         steps[0] -= 1
         if steps[0] < 0:
             return None
         if fits(kinds[0], text[:end]) and _may_stand(kinds[0], text[:end], knows, beside=beside):
-            rest = _fill(text[end + len(between[0]) :], between[1:], kinds[1:], knows, steps, beside=not between[0])
+            unbounded = not between[0].strip() or kinds[0] == FOREIGN or (beside and kinds[1] == FOREIGN)
+            rest = _fill(text[end + len(between[0]) :], between[1:], kinds[1:], knows, steps, beside=unbounded)
             if rest is not None:
                 return [text[:end], *rest]
     return None
 
 
 def _may_stand(kind: str, value: str, knows: Knows, *, beside: bool) -> bool:
-    """Where two values stand side by side, words of ours have to be known: nothing else says where one ends."""
+    """Where two values stand side by side, or after what others said, words of ours have to be known: nothing else says where one ends."""
     return kind != PHRASE or not beside or not value.strip() or knows(value)
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from django.utils.translation import get_language, gettext
 
-from webapp.wording.forms import NAME, NAMES, NUMBER, PHRASE, put_in
+from webapp.wording.forms import FOREIGN, NAME, NAMES, NUMBER, PHRASE, put_in
 from webapp.wording.matching import COUNTED, FORMS, SENTENCE_END, listed, spellings
 from webapp.wording.sentences import STAND_INS
 
@@ -130,7 +130,7 @@ def _value(kind: str, value: str, depth: int) -> str:
         return _text(value, depth) or _several(value, depth) or value
     if kind == NAMES:
         return _names(value)
-    if kind == NAME and value in STAND_INS:
+    if (kind == NAME and value in STAND_INS) or (kind == FOREIGN and value in FORMS.constants):
         return gettext(value)
     if kind != NUMBER and value.endswith(" bytes"):
         return gettext("{count} bytes").replace("{count}", value.removesuffix(" bytes"))

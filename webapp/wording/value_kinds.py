@@ -4,13 +4,15 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from webapp.wording.forms import FIGURE, NAME, NAMES, NUMBER, PHRASE
+from webapp.wording.forms import FIGURE, FOREIGN, NAME, NAMES, NUMBER, PHRASE
 
 _FIGURES = frozenset({"bytes_text", "ms_text", "share_text"})
 _OF_NAMES = frozenset({"brief", "brief_name", "vertex_name", "subtask_text", "str", "int", "len", "round", "sum", "min", "max"})
-_STRING = (ast.JoinedStr, ast.Constant)
+_OF_OTHERS = frozenset({"message", "exception", "failure_message", "group"})
+_FIELDS_OF_OTHERS = _OF_OTHERS | {"error", "trouble"}
+"""What Flink or a storage says; ``group``: failures by their exception."""
 _DEEPEST = 6
-_RANK = {kind: rank for rank, kind in enumerate((NUMBER, FIGURE, NAME, NAMES, PHRASE))}
+_RANK = {kind: rank for rank, kind in enumerate((NUMBER, FIGURE, NAME, NAMES, PHRASE, FOREIGN))}
 
 
 class Sources:
@@ -22,7 +24,9 @@ class Sources:
         self.calls: dict[str, list[ast.Call]] = defaultdict(list)
         self.constants: dict[str, ast.expr] = {}
         self.home: dict[int, ast.FunctionDef] = {}
+        self._module: dict[int, ast.Module] = {}
         for tree in trees.values():
+            self._module.update(dict.fromkeys(map(id, ast.walk(tree)), tree))
             for node in tree.body:
                 if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                     self.constants[node.targets[0].id] = node.value
@@ -31,6 +35,16 @@ class Sources:
                 self.home.update({id(node): function for node in ast.walk(function)})
             for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
                 self.calls[called(call)].append(call)
+
+    def functions_of(self, name: str, place: ast.AST) -> list[ast.FunctionDef]:
+        """What ``name`` may be where ``place`` stands: a private function is one of its module."""
+        return [one for one in self.functions.get(name, ()) if self._may_mean(name, one, place)]
+
+    def calls_of(self, function: ast.FunctionDef) -> list[ast.Call]:
+        return [one for one in self.calls.get(function.name, ()) if self._may_mean(function.name, function, one)]
+
+    def _may_mean(self, name: str, one: ast.AST, other: ast.AST) -> bool:
+        return not name.startswith("_") or self._module.get(id(one)) is self._module.get(id(other))
 
 
 def kind_of(gap: ast.FormattedValue, known: Sources) -> str:
@@ -45,7 +59,7 @@ def _kind(value: ast.expr, known: Sources, depth: int) -> str:
     if isinstance(value, ast.Constant):
         return PHRASE if isinstance(value.value, str) and any(map(str.isalpha, value.value)) else NAME
     if isinstance(value, ast.JoinedStr):
-        return PHRASE if any(isinstance(part, ast.Constant) and any(map(str.isalpha, str(part.value))) for part in value.values) else NAME
+        return _of_joined(value, known, depth)
     if isinstance(value, ast.IfExp):
         return _widest(_kind(one, known, depth) for one in (value.body, value.orelse))
     if isinstance(value, ast.BoolOp):
@@ -58,9 +72,21 @@ def _kind(value: ast.expr, known: Sources, depth: int) -> str:
         return _of_call(value, known, depth)
     if isinstance(value, ast.Subscript):
         return _of_subscript(value, known, depth)
+    if isinstance(value, ast.Attribute) and value.attr in _FIELDS_OF_OTHERS:
+        return FOREIGN
+    if isinstance(value, ast.Name) and value.id in _OF_OTHERS:
+        return FOREIGN
     if isinstance(value, ast.Attribute):
-        return _of_function(value.attr, known, depth) or _of_field(value.attr, known, depth)
+        return _of_function(value.attr, value, known, depth) or _of_field(value.attr, known, depth)
     return _of_name(value, known, depth) if isinstance(value, ast.Name) else NAME
+
+
+def _of_joined(value: ast.JoinedStr, known: Sources, depth: int) -> str:
+    """With words of ours a phrase; else what it is put together of."""
+    if any(isinstance(part, ast.Constant) and any(map(str.isalpha, str(part.value))) for part in value.values):
+        return PHRASE
+    parts = [_kind(part.value, known, depth + 1) for part in value.values if isinstance(part, ast.FormattedValue)]
+    return FOREIGN if FOREIGN in parts else NAME
 
 
 def _of_call(call: ast.Call, known: Sources, depth: int) -> str:
@@ -72,12 +98,29 @@ def _of_call(call: ast.Call, known: Sources, depth: int) -> str:
     if name == "count_text":
         return PHRASE
     if name in {"list_text", "join"} and call.args:
-        return PHRASE if _kind(_element(call.args[0]), known, depth + 1) == PHRASE else NAMES
+        return PHRASE if _kind(_element(_listed_in(call.args[0], known)), known, depth + 1) == PHRASE else NAMES
     if name in {"strip", "rstrip", "lstrip", "lower", "upper", "capitalize", "removesuffix", "replace"} and isinstance(
         call.func, ast.Attribute
     ):
         return _kind(call.func.value, known, depth + 1)
-    return _of_function(name, known, depth) or NAME
+    return _of_function(name, call, known, depth) or NAME
+
+
+def _listed_in(value: ast.expr, known: Sources) -> ast.expr:
+    """The list that a name stands for, or that the function returns which made it."""
+    home = known.home.get(id(value))
+    if isinstance(value, ast.Name) and home is not None:
+        for one in (*_assigned(home, value.id), *_given(home, value.id, known)):
+            if one is not value and not isinstance(one, ast.Name | ast.Constant):
+                return _listed_in(one, known)
+    if isinstance(value, ast.IfExp):
+        return _listed_in(value.body, known)
+    if isinstance(value, ast.Call):
+        for function in known.functions_of(called(value), value)[:1]:
+            for node in ast.walk(function):
+                if isinstance(node, ast.Return) and isinstance(node.value, ast.ListComp | ast.List):
+                    return node.value
+    return value
 
 
 def _element(listed: ast.expr) -> ast.expr:
@@ -97,13 +140,15 @@ def _of_subscript(value: ast.Subscript, known: Sources, depth: int) -> str:
     if isinstance(value.value, ast.Name) and isinstance(known.constants.get(value.value.id), ast.Dict):
         table = known.constants[value.value.id]
         return _widest(_kind(one, known, depth + 1) for one in table.values) if isinstance(table, ast.Dict) else NAME
+    if isinstance(value.value, ast.Call) and called(value.value) == "splitlines" and isinstance(value.value.func, ast.Attribute):
+        return _kind(value.value.func.value, known, depth + 1)
     return _kind(value.value, known, depth + 1) if isinstance(value.slice, ast.Slice) else NAME
 
 
-def _of_function(name: str, known: Sources, depth: int) -> str:
+def _of_function(name: str, place: ast.expr, known: Sources, depth: int) -> str:
     returned = [
         node.value
-        for function in known.functions.get(name, ())
+        for function in known.functions_of(name, place)
         for node in ast.walk(function)
         if isinstance(node, ast.Return | ast.Yield) and node.value is not None and known.home.get(id(node)) is function
     ]
@@ -154,7 +199,7 @@ def _given(home: ast.FunctionDef, name: str, known: Sources) -> Iterator[ast.exp
     keywords = {argument.arg for argument in home.args.kwonlyargs}
     if name not in places and name not in keywords:
         return
-    for call in known.calls.get(home.name, ()):
+    for call in known.calls_of(home):
         yield from (word.value for word in call.keywords if word.arg == name)
         if name in places and places.index(name) < len(call.args):
             yield call.args[places.index(name)]
