@@ -71,11 +71,13 @@
     sessionStorage.setItem(ZOOM, JSON.stringify({ to: here, y: null }));
   }
 
-  const instant = (text) => Date.parse(`${String(text).replace(" ", "T")}Z`);
+  // The clock of the axis may be that of another zone.
+  const instantIn = (figure) => (text) => Date.parse(`${String(text).replace(" ", "T")}Z`) - (figure.layout.meta?.utc_offset_ms || 0);
   const seconds = (ms) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
   function choose(chart, range) {
     if (chart.dataset.axis !== "time" || !document.querySelector(".range")) return;
+    const instant = instantIn(figures.get(chart));
     const [from, to] = range.map(instant);
     const drawn = (figures.get(chart).layout.xaxis.range || []).map(instant);
     if (!(to > from) || (from === drawn[0] && to === drawn[1])) return;

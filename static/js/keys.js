@@ -28,6 +28,7 @@
     j: () => walk(1),
     k: () => walk(-1),
     t: () => document.querySelector("[data-theme-toggle]").click(),
+    z: () => document.querySelector("[data-zone] [aria-pressed=false]")?.click(),
     g: () => { goUntil = Date.now() + GO_WITHIN_MS; },
   };
 

@@ -37,6 +37,16 @@
   }
 
   new ResizeObserver(reachScrolling).observe(document.body);
+  // In which zone the browser is only it knows. A page that is to be in it and is not is asked for again, once.
+  function sayZone() {
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const said = /(?:^|; )weir_browser_zone=([^;]*)/.exec(document.cookie)?.[1];
+    if (!zone || said === zone) return;
+    document.cookie = `weir_browser_zone=${zone};path=/;max-age=${YEAR_S};samesite=lax`;
+    const shown = document.querySelector("[data-zone-choice=local]");
+    if (shown && document.cookie.includes(`weir_browser_zone=${zone}`)) location.reload();
+  }
+  sayZone();
 
   document.addEventListener("click", (event) => {
     const stop = event.target.closest("[data-stop]");

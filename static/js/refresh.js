@@ -29,6 +29,11 @@
     return "";
   }
 
+  const clock = (at) => {
+    const zone = document.querySelector("[data-zone]")?.dataset.zone || "UTC";
+    return at.toLocaleTimeString("en-GB", { timeZone: zone, timeZoneName: "longOffset" }).replace(/GMT(?=[+-])/, "").replace(/GMT$/, zone === "UTC" ? "UTC" : "+00:00");
+  };
+
   function say(why) {
     const old = document.getElementById("refresh-state");
     if (!why) return old && old.remove();
@@ -39,7 +44,7 @@
     const heading = document.createElement("b");
     heading.textContent = translated("■ Not refreshed");
     const text = document.createElement("p");
-    text.textContent = translated("since {clock} UTC: {why}.", { clock: shownAt.toISOString().slice(11, 19), why });
+    text.textContent = translated("since {clock}: {why}.", { clock: clock(shownAt), why });
     banner.replaceChildren(heading, text);
     if (!old) main.before(banner);
   }

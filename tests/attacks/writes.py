@@ -133,7 +133,7 @@ FORMS: dict[str, Write] = {
 }
 """Forms of pages, by the name of their address. Whatever is not here and not of :data:`OWN_DOOR` writes nothing."""
 
-OWN_DOOR = ("sign-in", "choose-language", "sign-out", "account-token-revoke")
+OWN_DOOR = ("sign-in", "choose-language", "choose-time-zone", "sign-out", "account-token-revoke")
 """What concerns nobody but whoever sends it."""
 
 API: dict[tuple[str, str], Write] = {

@@ -4,6 +4,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from tests.e2e.stored import CHECKPOINT, OTHER, ROOT
@@ -275,6 +276,35 @@ def test_what_is_zoomed_in_on_becomes_the_range_of_the_page_and_a_double_click_g
     assert page.locator("#range-from").input_value() == chosen["from"][0]
     page.locator("[data-axis=time] .nsewdrag").first.dblclick()
     page.wait_for_url(site + JOB)
+    assert complaints == []
+
+
+def test_local_time_moves_the_clocks_of_a_page_and_of_its_charts_and_z_moves_them_back(page, site, complaints):
+    """What is zoomed in on is still in UTC in the address, which others open elsewhere."""
+    page.context.new_cdp_session(page).send("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})
+    page.goto(site + JOB)
+    all_charts_drawn(page)
+    first_bar = (
+        "() => new Date(document.querySelector('[data-chart*=checkpoints]').data[0].x[0].slice(0, 19).replace(' ', 'T') + 'Z') / 60_000"
+    )
+    in_utc = page.evaluate(first_bar)
+    page.locator("#footer").get_by_role("button", name="Local time").click()
+    expect(page.locator("#footer")).to_contain_text("+05:30")
+    all_charts_drawn(page)
+    assert page.evaluate(first_bar) - in_utc == 330
+    expect(page.locator("[data-chart*=checkpoints] .xtitle")).to_have_text("+05:30")
+    box = page.locator("[data-axis=time] .nsewdrag").first.bounding_box()
+    height = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.3, height)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, height, steps=4)
+    page.mouse.up()
+    page.wait_for_url("**from=20*")
+    chosen = parse_qs(urlsplit(page.url).query)
+    assert chosen["from"][0] < chosen["to"][0] <= f"{timezone.now():%Y-%m-%dT%H:%M:%SZ}"
+    expect(page.locator("#range-from")).to_have_value(re.compile(r"\+05:30$"))
+    page.keyboard.press("z")
+    expect(page.locator("#footer")).not_to_contain_text("+05:30")
     assert complaints == []
 
 

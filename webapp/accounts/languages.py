@@ -38,7 +38,7 @@ class Language:
             answered_in = translation.get_language() or ENGLISH
         if response.streaming:
             response.streaming_content = _in(answered_in, response.streaming_content)  # type: ignore[attr-defined]
-        if _is_for_machines(request):
+        if is_for_machines(request):
             return response
         response.headers.setdefault("Content-Language", answered_in)
         patch_vary_headers(response, ("Cookie", "Accept-Language"))
@@ -48,7 +48,7 @@ class Language:
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]) -> None:
         """Until the end of this request, see ``__call__``."""
-        if _is_for_machines(request):
+        if is_for_machines(request):
             translation.activate(ENGLISH)
 
 
@@ -78,7 +78,8 @@ def remember(response: HttpResponseBase, language: str) -> None:
     )  # fmt: skip
 
 
-def _is_for_machines(request: HttpRequest) -> bool:
+def is_for_machines(request: HttpRequest) -> bool:
+    """Known once the address is: before that a request is one for a page."""
     match = request.resolver_match
     return match is not None and (_DOWNLOAD in match.kwargs or (request.path_info.startswith(PREFIX) and match.url_name != _API_PAGE))
 

@@ -22,6 +22,9 @@ class User(AbstractUser):
     language = models.CharField(
         max_length=16, blank=True, editable=False, help_text="a code of settings.LANGUAGES; empty: as the browser asks"
     )
+    time_zone = models.CharField(
+        max_length=64, blank=True, editable=False, help_text="UTC, local (that of the browser) or an IANA name; empty: not chosen yet"
+    )
     session_epoch = models.PositiveIntegerField(default=0, editable=False, help_text="raised to end all sessions")
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:

@@ -2,13 +2,14 @@
 
 import math
 import time
+from datetime import UTC
 
 from django.conf import settings
 from django.core.cache import cache
 from django.utils import translation
 
 from webapp.accounts.models import ApiToken
-from webapp.lib import scopes
+from webapp.lib import scopes, shown_zone
 
 WINDOW_S = 60
 
@@ -24,8 +25,8 @@ def seconds_to_wait(person: int, token: ApiToken | None) -> int:
         return 0
     now = time.time()
     key = f"rate:{f'token:{token.pk}' if token else f'person:{person}'}:{int(now // WINDOW_S)}"
-    # Keys of the cache hold the scope, which would have to be looked up first, and the language, which gives nobody a second count.
-    with scopes.everything(), translation.override(settings.LANGUAGE_CODE):
+    # Keys of the cache hold the scope, which would have to be looked up first, and language and time zone, which give no second count.
+    with scopes.everything(), translation.override(settings.LANGUAGE_CODE), shown_zone.within(lambda: UTC):
         count = 1 if cache.add(key, 1, 2 * WINDOW_S) else _raised(key)
     return math.ceil(WINDOW_S - now % WINDOW_S) if count > most else 0
 

@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from webapp.accounts import languages, views
+from webapp.accounts import languages, time_zones, views
 from webapp.accounts.audit import views as audit
 from webapp.accounts.oidc import views as oidc
 from webapp.accounts.users import views as users
@@ -27,6 +27,7 @@ urlpatterns = [
     path("access/users/<int:pk>/remove/", users.remove, name="access-user-remove"),
     path("access/users/<int:pk>/tokens/<int:token>/revoke/", users.revoke_token, name="access-user-token-revoke"),
     path("account/sign-out-everywhere/", views.sign_out_everywhere, name="account-sign-out"),
+    path("account/time-zone/", time_zones.choose, name="choose-time-zone"),
     path("account/", views.account, name="account"),
     path("account/password/", views.change_password, name="account-password"),
     path("account/tokens/", views.create_token, name="account-token-create"),

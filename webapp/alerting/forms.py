@@ -1,12 +1,13 @@
-"""Entering silences and maintenance windows; instants are UTC, as everywhere."""
+"""Entering silences and maintenance windows. Views hand on instants as UTC, whatever zone they were typed in."""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django import forms
 
+from webapp.lib import shown_zone
 from webapp.lib.matcher_fields import MatchersField
-from webapp.lib.timeranges import instant
+from webapp.lib.timeranges import NoSuchTime, instant
 from webapp.lib.translations import gettext_lazy as _
 
 WEEKDAYS = [
@@ -15,11 +16,19 @@ WEEKDAYS = [
 
 
 class InstantField(forms.CharField):
-    """An instant in UTC: ``2026-11-21 18:00`` or ``now+2h``; the value is a datetime, or None where it may be empty."""
+    """An instant, UTC where it names no zone: ``2026-11-21 18:00`` or ``now+2h``; the value is a datetime, or None where it may be empty.
+
+    Its label names the zone that is shown, in which forms with a field ``zone`` are read.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.TextInput(attrs={"placeholder": "2026-11-21 18:00", "autocomplete": "off"})
         super().__init__(max_length=40, widget=widget, **kwargs)
+
+    def get_bound_field(self, form: forms.BaseForm, field_name: str) -> forms.BoundField:
+        bound = super().get_bound_field(form, field_name)
+        bound.label = f"{self.label} ({shown_zone.label()})"
+        return bound
 
     def clean(self, value: Any) -> Any:
         text = super().clean(value)
@@ -27,8 +36,10 @@ class InstantField(forms.CharField):
             return None
         try:
             return read_instant(text, datetime.now(UTC))
+        except NoSuchTime as wrong:
+            raise forms.ValidationError(str(wrong)) from None
         except ValueError:
-            raise forms.ValidationError(_("Give an instant in UTC such as 2026-11-21 18:00, or now+2h.")) from None
+            raise forms.ValidationError(_("Give an instant such as 2026-11-21 18:00, or now+2h.")) from None
 
 
 def read_instant(text: str, at: datetime) -> datetime:
@@ -43,8 +54,8 @@ class SilenceForm(forms.Form):
     hours = forms.FloatField(
         required=False, min_value=0.1, max_value=24 * 90, label=_("For how many hours"), help_text=_("Or say until when.")
     )
-    ends_at = InstantField(required=False, label=_("Until (UTC)"))
-    starts_at = InstantField(required=False, label=_("From (UTC)"), help_text=_("Empty: from now on."))
+    ends_at = InstantField(required=False, label=_("Until"))
+    starts_at = InstantField(required=False, label=_("From"), help_text=_("Empty: from now on."))
     reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label=_("Why"))
 
     def clean(self) -> dict[str, Any]:
@@ -68,8 +79,8 @@ class SilenceForm(forms.Form):
 class MaintenanceForm(forms.Form):
     matchers = MatchersField()
     reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label=_("What is being done"))
-    starts_at = InstantField(required=False, label=_("From (UTC)"), help_text=_("Empty: from now on."))
-    ends_at = InstantField(required=False, label=_("Until (UTC)"), help_text=_("May be empty for a weekly one."))
+    starts_at = InstantField(required=False, label=_("From"), help_text=_("Empty: from now on."))
+    ends_at = InstantField(required=False, label=_("Until"), help_text=_("May be empty for a weekly one."))
     weekday = forms.ChoiceField(
         required=False, choices=[("", _("Once")), *((value, f"Every {name}") for value, name in WEEKDAYS)], label=_("Repeats")
     )

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, WARN, plain, plot_time
+from webapp.lib.instants import instant_text
 
 MOST_LINES = 80
 _LABEL_EVERY_SHARE = 0.3
@@ -118,7 +119,7 @@ def _label(annotation: Annotation, symbol: str, colour: str, *, with_words: bool
         "xanchor": "center" if not with_words else "right" if place > _RIGHT_EDGE else "left",
         "xshift": 0 if not with_words else 4 if place > _RIGHT_EDGE else -4,
         "text": f"{symbol} {words}" if with_words else symbol,
-        "hovertext": f"{plain(annotation.label or annotation.kind, 200)}<br>{plot_time(annotation.at)[:19]} UTC",
+        "hovertext": f"{plain(annotation.label or annotation.kind, 200)}<br>{instant_text(annotation.at)}",
         "font": {"size": 11, "color": colour},
         "showarrow": False,
         # plotly keeps no data of its own at an annotation; charts.js reads the address from its name.

@@ -12,6 +12,7 @@ from webapp.charts import annotations as annotated
 from webapp.charts.downsample import MOST_BARS, bar_widths_ms, note, worst_in_buckets
 from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, OTHER, PHASE_COLOURS, PHASE_WORDS, UNKNOWN, figure, plain, plot_time, time_axis
 from webapp.lib.checkpoint_point import CheckpointPoint
+from webapp.lib.instants import instant_text
 from webapp.lib.quantities import bytes_text, duration_text
 
 HEIGHT_PX = 290
@@ -155,7 +156,7 @@ def _hover(bar: CheckpointBar) -> str:
     kind = gettext("savepoint") if bar.is_savepoint else gettext("checkpoint")
     lines = [
         f"<b>{kind} {bar.checkpoint_id} · {plain(gettext(bar.outcome.replace('_', ' ')))}</b>",
-        f"{plot_time(bar.trigger_time)[:19]} UTC",
+        instant_text(bar.trigger_time),
     ]
     if bar.reason:
         lines.append(plain(bar.reason))

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from webapp.charts import annotations as annotated
 from webapp.charts.downsample import MOST_POINTS, note, worst_in_buckets
 from webapp.charts.theme import ACCENT, CRIT, WARN, figure, plain, plot_time, time_axis
+from webapp.lib.instants import instant_text
 
 HEIGHT_PX = 250
 _COLOURS = {"critical": CRIT, "warning": WARN}
@@ -46,7 +47,7 @@ def over_time(
         mode="lines+markers" if len(kept) <= 200 else "lines",
         line={"color": ACCENT, "width": 1.6},
         marker={"size": 7, "color": [_COLOURS.get(one.severity, ACCENT) for one in kept]},
-        hovertext=[f"<b>{plain(name)}</b><br>{plain(one.words, 120)}<br>{plot_time(one.at)[:19]} UTC" for one in kept],
+        hovertext=[f"<b>{plain(name)}</b><br>{plain(one.words, 120)}<br>{instant_text(one.at)}" for one in kept],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from webapp.charts.theme import ACCENT, OTHER, figure
+from webapp.charts.theme import ACCENT, OTHER, figure, plot_time, time_axis
 
 HEIGHT_PX = 240
+_STEPS = {"shape": "hv", "width": 1}
 
 
 def calls_by_kind(series: Sequence[tuple[str, Mapping[str, int]]]) -> go.Figure:
@@ -51,8 +52,9 @@ def files_and_heap(points: Sequence[tuple[int, int, int]], now_bytes: int, knee_
 def calls_by_second(series: Sequence[tuple[str, Sequence[float]]], start: datetime) -> go.Figure:
     """``series``: a file system and its calls of each second from ``start``."""
     at = [start + timedelta(seconds=second) for second in range(max(len(calls) for _label, calls in series))]
+    drawn_at = [plot_time(one) for one in at]
     lines = [
-        go.Scatter(x=at, y=list(calls), name=label, mode="lines", line={"shape": "hv", "width": 1}, hovertemplate="%{y:,.0f} calls")
+        go.Scatter(x=drawn_at, y=list(calls), name=label, mode="lines", line=_STEPS, hovertemplate="%{y:,.0f} calls")
         for label, calls in series
     ]
-    return figure(lines, HEIGHT_PX, xaxis={"type": "date"}, yaxis={"tickformat": ",d", "rangemode": "tozero"})
+    return figure(lines, HEIGHT_PX, xaxis=time_axis(at[0], at[-1]), yaxis={"tickformat": ",d", "rangemode": "tozero"})

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from webapp.charts import annotations as annotated
 from webapp.charts.downsample import MOST_BARS, MOST_POINTS, bar_widths_ms, note, worst_in_buckets
 from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plot_time, time_axis
-from webapp.lib.instants import ms_after
+from webapp.lib.instants import instant_text, ms_after
 from webapp.lib.quantities import bytes_text
 
 HEIGHT_PX = 290
@@ -147,10 +147,10 @@ def _slope(name: str, bytes_per_h: float, start: datetime, end: datetime, last: 
 
 def _hover(point: SizePoint) -> str:
     kind = "savepoint" if point.is_savepoint else "checkpoint"
-    return gettext("<b>%(kind)s %(checkpoint_id)s</b><br>%(at)s UTC<br>full state %(state_bytes)s<br>uploaded %(checkpointed_bytes)s") % {
+    return gettext("<b>%(kind)s %(checkpoint_id)s</b><br>%(at)s<br>full state %(state_bytes)s<br>uploaded %(checkpointed_bytes)s") % {
         "kind": kind,
         "checkpoint_id": point.checkpoint_id,
-        "at": plot_time(point.at)[:19],
+        "at": instant_text(point.at),
         "state_bytes": bytes_text(point.state_bytes),
         "checkpointed_bytes": bytes_text(point.checkpointed_bytes),
     }

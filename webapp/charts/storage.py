@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from webapp.charts.sizes import bytes_axis
 from webapp.charts.theme import ACCENT, CRIT, figure, plot_time, time_axis
+from webapp.lib.instants import minute_text
 from webapp.lib.quantities import binary_text, bytes_text, count_text
 from webapp.lib.translations import gettext_lazy as _
 
@@ -84,7 +85,7 @@ def _area(name: str, points: Sequence[StoragePoint]) -> go.Scatter:
 def _bar(name: str, points: Sequence[StoragePoint]) -> go.Bar:
     return go.Bar(
         name=word_of(name),
-        x=[plot_time(point.at)[:16] for point in points],
+        x=[minute_text(point.at)[:16] for point in points],
         y=[point.bytes.get(name, 0) for point in points],
         width=0.3,
         marker={"color": VERDICT_COLOURS[name], "line": {"width": 0}},
@@ -96,7 +97,7 @@ def _bar(name: str, points: Sequence[StoragePoint]) -> go.Bar:
 def _missing(points: Sequence[StoragePoint]) -> go.Scatter:
     return go.Scatter(
         name=gettext("missing (referred to, not there)"),
-        x=[plot_time(point.at) if len(points) > 1 else plot_time(point.at)[:16] for point in points],
+        x=[plot_time(point.at) if len(points) > 1 else minute_text(point.at)[:16] for point in points],
         y=[point.bytes.get(MISSING, 0) for point in points],
         mode="lines+markers",
         marker={"size": 5, "symbol": "triangle-up"},

@@ -1,13 +1,12 @@
 """Calls of all jobs to their file systems. The page comes at once; what it shows is worked out when it is shown."""
 
-import json
-
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
+from webapp.charts.answers import answer
 from webapp.charts.filesystem_calls import calls_by_second
 from webapp.filesystem_calls.fleet_calls import MOST_MORE, FleetCalls, look_up_fleet_calls
 from webapp.filesystem_calls.fleet_words import (
@@ -63,9 +62,7 @@ def chart(request: HttpRequest) -> HttpResponse:
         }
         return JsonResponse({"figure": None, "empty": empty})
     figure = calls_by_second(series, found.start)
-    return JsonResponse(
-        {"figure": json.loads(figure.to_json()), "note": gettext("Calls of each second, a checkpoint's evenly over its duration.")}
-    )
+    return JsonResponse(answer(figure, gettext("Calls of each second, a checkpoint's evenly over its duration.")))
 
 
 def _found(request: HttpRequest) -> FleetCalls:

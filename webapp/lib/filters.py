@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.utils.html import format_html
 from django.utils.translation import gettext
 
 from ingest import log_lines
 from ingest.replay.shipped import CLUSTERS, RECORDED_ON
-from webapp.lib import instants, quantities
+from webapp.lib import instants, quantities, shown_zone
 
 register = template.Library()
 
@@ -28,9 +29,11 @@ _PLAIN: dict[str, Callable[..., str]] = {
     "per_second": quantities.per_second_text,
     "times": quantities.times_text,
     "instant": instants.instant_text,
+    "day": instants.day_text,
     "clock": instants.clock_text,
     "day_clock": instants.day_and_clock_text,
     "minute_of_day": instants.day_and_minute_text,
+    "in_zone": shown_zone.rewritten,
 }
 for _name, _function in _PLAIN.items():
     register.filter(_name, _function)
@@ -41,6 +44,16 @@ register.filter("binary", quantities.binary_text)
 def demo_mark(cluster: str) -> str:
     """What stands behind the name of a cluster that is played from a recording; nothing behind others."""
     return f" · {gettext('demo, recorded %(day)s') % {'day': RECORDED_ON}}" if cluster in CLUSTERS else ""
+
+
+register.simple_tag(shown_zone.label, name="shown_zone")
+
+
+@register.simple_tag
+def zone_field() -> str:
+    """In forms with instants: in which zone they are typed (:func:`webapp.lib.timeranges.absolute`). UTC needs none."""
+    key = shown_zone.key()
+    return "" if key == "UTC" else format_html('<input type="hidden" name="zone" value="{}">', key)
 
 
 @register.filter

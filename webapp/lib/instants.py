@@ -1,10 +1,11 @@
-"""Instants and ages as people read them; everything is UTC and says so."""
+"""Instants and ages as people read them: in the zone that the page shows (:mod:`webapp.lib.shown_zone`), which is named."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.utils.translation import gettext
 
+from webapp.lib import shown_zone
 from webapp.lib.quantities import UNKNOWN, duration_text
 
 JUST_NOW = timedelta(seconds=2)
@@ -31,23 +32,49 @@ def ms_after(instant: datetime, ms: int | None) -> datetime:
 
 
 def instant_text(instant: datetime | None) -> str:
-    """'2026-11-21 04:10:31 UTC'."""
-    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if instant else UNKNOWN
+    """'2026-11-21 04:10:31 UTC', or '2026-11-21 12:10:31 +08:00'."""
+    return f"{_local(instant):%Y-%m-%d %H:%M:%S} {shown_zone.offset_text(instant)}" if instant else UNKNOWN
+
+
+def minute_text(instant: datetime | None) -> str:
+    """'2026-11-21 04:10 UTC', for what people set: nobody counts its seconds."""
+    return f"{_local(instant):%Y-%m-%d %H:%M} {shown_zone.offset_text(instant)}" if instant else UNKNOWN
+
+
+def day_text(instant: datetime | None) -> str:
+    """'2026-11-21', a heading above :func:`clock_text`."""
+    return f"{_local(instant):%Y-%m-%d}" if instant else UNKNOWN
 
 
 def clock_text(instant: datetime | None) -> str:
     """'04:10:31', for rows below a heading with the day."""
-    return f"{instant.astimezone(UTC):%H:%M:%S}" if instant else UNKNOWN
+    return _told(instant, "%H:%M:%S")
 
 
 def day_and_clock_text(instant: datetime | None) -> str:
     """'11-21 04:10:31', for tables that span days."""
-    return f"{instant.astimezone(UTC):%m-%d %H:%M:%S}" if instant else UNKNOWN
+    return _told(instant, "%m-%d %H:%M:%S")
 
 
 def day_and_minute_text(instant: datetime | None) -> str:
     """'11-25 02:10', for what is to come: nobody counts the seconds until then."""
-    return f"{instant.astimezone(UTC):%m-%d %H:%M}" if instant else UNKNOWN
+    return _told(instant, "%m-%d %H:%M")
+
+
+def _local(instant: datetime) -> datetime:
+    """Its time in the zone that is shown. At the ends of Python's calendar, where there may be none, in UTC."""
+    try:
+        return instant.astimezone(shown_zone.current())
+    except OverflowError:
+        return instant.astimezone(UTC)
+
+
+def _told(instant: datetime | None, form: str) -> str:
+    """Below a heading that names the zone; in an hour that comes twice the offset says which of the two it is."""
+    if instant is None:
+        return UNKNOWN
+    local = _local(instant)
+    return f"{local:{form}} {shown_zone.offset_of(local)}" if shown_zone.is_twice(local) else f"{local:{form}}"
 
 
 def age_text(instant: datetime | None, at: datetime) -> str:

@@ -8,7 +8,7 @@ WORDS = (
     gettext_noop("this page has entries that are not sent"),
     gettext_noop("text is selected"),
     gettext_noop("■ Not refreshed"),
-    gettext_noop("since {clock} UTC: {why}."),
+    gettext_noop("since {clock}: {why}."),
     gettext_noop("the server answered {status}"),
     gettext_noop("you are signed out; sign in again"),
     gettext_noop("the server cannot be reached"),

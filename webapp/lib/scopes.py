@@ -19,6 +19,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.utils.translation import get_language
 
+from webapp.lib import shown_zone
 from webapp.lib.matchers import Matcher, match_all
 
 Grant = tuple[Matcher, ...]
@@ -146,10 +147,12 @@ def require_cluster(name: str | None) -> None:
 
 
 def cache_key(key: str, key_prefix: str, version: int) -> str:
-    """Django's, with scope and language: what was worked out within one is never shown in another."""
+    """Django's, with scope, language and time zone: what was worked out within one is never shown in another."""
     scope, language = current(), get_language() or settings.LANGUAGE_CODE
     if language != settings.LANGUAGE_CODE:
         key = f"{language}:{key}"
+    if (zone := shown_zone.key()) != "UTC":
+        key = f"{zone}:{key}"
     digest = "" if scope.is_everything else ":" + hashlib.sha256("\n".join(sorted(scope.clusters)).encode()).hexdigest()[:32]
     return f"{key_prefix}:{version}:{key}{digest}"
 

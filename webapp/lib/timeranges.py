@@ -6,13 +6,14 @@ The texts are kept as typed, so that a link to 'the last six hours' stays one.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from urllib.parse import urlencode
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 
-from webapp.lib.instants import drawable, instant_text, span_text
+from webapp.lib import shown_zone
+from webapp.lib.instants import day_text, drawable, instant_text, minute_text, span_text
 
 PRESETS = (("1 h", "now-1h"), ("6 h", "now-6h"), ("24 h", "now-24h"), ("7 d", "now-7d"))
 DEFAULT_FROM, DEFAULT_TO = "now-6h", "now"
@@ -27,6 +28,10 @@ _UNIT = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 
 class BadTimeRange(ValueError):
     """The message is one sentence for the person who typed the range."""
+
+
+class NoSuchTime(BadTimeRange):
+    """It would be within an hour over which the clocks of its zone are put forward."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +65,30 @@ class TimeRange:
     @property
     def short_words(self) -> str:
         """For the header: '11-21 04:09 – 10:09 UTC'; in one year without it."""
-        same_year = self.from_time.year == self.to_time.year
-        return self.words[5:].replace(f"– {self.to_time:%Y}-", "– ") if same_year else self.words
+        first, last = day_text(self.from_time)[:5], day_text(self.to_time)[:5]
+        return self.words[5:].replace(f"– {last}", "– ") if first == last else self.words
 
     @property
     def words(self) -> str:
         """'2026-11-21 04:09 – 10:09 UTC', the second day only where it differs."""
-        same_day = self.from_time.date() == self.to_time.date()
-        end = f"{self.to_time:%H:%M}" if same_day else f"{self.to_time:%Y-%m-%d %H:%M}"
-        return f"{self.from_time:%Y-%m-%d %H:%M} – {end} UTC"
+        start, end = minute_text(self.from_time), minute_text(self.to_time)
+        if start[16:] == end[16:]:
+            start = start[:16]
+        return f"{start} – {end.removeprefix(f'{start[:10]} ')}"
+
+    @property
+    def from_shown(self) -> str:
+        """What stands in the field: as typed, or an instant in the zone that is shown."""
+        return shown_text(self.from_text, self.from_time)
+
+    @property
+    def to_shown(self) -> str:
+        return shown_text(self.to_text, self.to_time)
+
+    @property
+    def example(self) -> str:
+        """What may be typed instead of a relative time."""
+        return "2026-11-21T04:10:00Z" if shown_zone.current() is UTC else minute_text(datetime(2026, 11, 21, 4, 10, tzinfo=UTC))
 
 
 def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
@@ -110,8 +130,12 @@ def around(first: datetime, last: datetime, air: timedelta = LEAST_AIR, *, chose
     return TimeRange(start, end, iso_text(start), iso_text(end), chosen=chosen, cut=cut)
 
 
-def instant(text: str, at: datetime) -> datetime:
-    """`now-6h` or an ISO instant (UTC where it names no zone); raises :class:`BadTimeRange`."""
+def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
+    """`now-6h`, or an ISO instant (UTC where it names no zone), also with an IANA zone behind it; raises :class:`BadTimeRange`.
+
+    Of a time that comes twice in its zone the first is meant, or the second where the ``later`` is asked for.
+    """
+    text = text.strip()
     relative = _RELATIVE.match(text)
     if relative:
         amount, unit = relative.groups()
@@ -119,14 +143,78 @@ def instant(text: str, at: datetime) -> datetime:
             return at - timedelta(**{_UNIT[unit]: int(amount)}) if amount else at
         except OverflowError as error:
             raise BadTimeRange(gettext("%(text)s is too far back.") % {"text": f"{text!r}"}) from error
+    written, zone = _written(text)
     try:
-        absolute = datetime.fromisoformat(text)
+        absolute = datetime.fromisoformat(written)
     except ValueError as error:
         raise BadTimeRange(gettext("%(text)s is no time; write now-6h or 2026-11-21T04:10:00Z.") % {"text": f"{text[:40]!r}"}) from error
     try:
-        return absolute.replace(tzinfo=UTC) if absolute.tzinfo is None else absolute.astimezone(UTC)
+        return _in(zone, absolute, later) if absolute.tzinfo is None else absolute.astimezone(UTC)
     except OverflowError as error:
         raise BadTimeRange(gettext("%(text)s is out of range.") % {"text": f"{text[:40]!r}"}) from error
+
+
+def _written(text: str) -> tuple[str, tzinfo]:
+    """What ISO knows of it, and the zone it is in: '2026-11-21 12:10 +08:00' is as pages show it, a name may stand behind it, too."""
+    head, _, last = text.rpartition(" ")
+    if head and re.fullmatch(r"[+-][0-9]{2}:[0-9]{2}", last):
+        return head + last, UTC
+    zone = shown_zone.named(last) if head else None
+    return (head, zone) if zone is not None else (text, UTC)
+
+
+def _in(zone: tzinfo, clock: datetime, later: bool) -> datetime:
+    found = clock.replace(tzinfo=zone, fold=int(later)).astimezone(UTC)
+    if found.astimezone(zone).replace(tzinfo=None, fold=0) != clock:
+        raise NoSuchTime(
+            f"{clock:%Y-%m-%d %H:%M} does not exist in {zone}: the clocks are put forward over it. Give a time before or after."
+        )
+    return found
+
+
+ZONE = "zone"
+"""The field in which a form says in which zone its instants were typed."""
+
+
+def absolute(entered: QueryDict, *names: str) -> QueryDict:
+    """A form's instants as UTC, whatever zone they were typed in, so that an address means the same to everybody.
+
+    One that cannot be read gets its zone behind it: whoever reads it says why.
+    """
+    zone = entered.get(ZONE, "")
+    given = entered.copy()
+    given.pop(ZONE, None)
+    for name in names or ("from", "to"):
+        text = given.get(name, "").strip()
+        if text and _names_no_zone(text) and shown_zone.named(zone):
+            try:
+                given[name] = iso_text(instant(f"{text} {zone}", datetime.now(UTC), later=name in _ENDS))
+            except BadTimeRange:
+                given[name] = f"{text} {zone}"
+    return given
+
+
+_ENDS = ("to", "ends_at")
+
+
+def _names_no_zone(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is None
+    except ValueError:
+        return False
+
+
+def as_shown(text: str) -> str:
+    """:func:`shown_text` of a text that may be none that can be read."""
+    try:
+        return shown_text(text, instant(text, datetime.now(UTC)))
+    except BadTimeRange:
+        return text
+
+
+def shown_text(text: str, at: datetime) -> str:
+    """``text``, which was read as ``at``: an absolute one as it is in the zone that is shown, with its offset."""
+    return text if _RELATIVE.match(text) or shown_zone.current() is UTC else instant_text(at)
 
 
 def iso_text(instant: datetime) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from webapp.charts.pools import PoolRow
+from webapp.lib.instants import clock_text
 from webapp.work.lake import read_newest
 
 LONGEST = timedelta(hours=6)
@@ -42,7 +43,7 @@ def read_heat(
     asked_from = start
     table, start = _read(cluster, job_ids, start, end, limit)
     if start > asked_from:
-        notes = [f"From {start:%H:%M} on: before it there are more samples than one chart holds."]
+        notes = [f"From {clock_text(start)[:5]} on: before it there are more samples than one chart holds."]
     rows, total = hottest_rows(table, names)
     shown = len({(row.vertex_name, row.subtask) for row in rows})
     if shown < total:

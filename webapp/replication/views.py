@@ -1,7 +1,5 @@
 """The page of the copy of a job's checkpoints."""
 
-import json
-
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -11,8 +9,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
+from webapp.charts.answers import answer
 from webapp.charts.replication import lag_over_time
 from webapp.fleet.job_lookup import look_up
+from webapp.lib import shown_zone
 from webapp.lib.refusals import refusal_as_message
 from webapp.replication import orders
 from webapp.replication.job_replication import job_replication
@@ -40,8 +40,9 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         return JsonResponse(
             {"figure": None, "empty": {"title": gettext("No copy yet"), "text": gettext("Its lag is drawn once one is complete.")}}
         )
-    note = gettext("Grows by a second each second, and falls when a newer copy is complete; instants are UTC.")
-    return JsonResponse({"figure": json.loads(lag_over_time(points).to_json()), "note": note})
+    said = gettext("Grows by a second each second, and falls when a newer copy is complete; instants are %(zone)s.")
+    note = said % {"zone": shown_zone.label()}
+    return JsonResponse(answer(lag_over_time(points), note))
 
 
 @operators_only

@@ -6,6 +6,7 @@ from itertools import groupby
 from webapp.findings.badges import severity_badge
 from webapp.fleet.badges import job_badge
 from webapp.lib.badges import UNKNOWN, Badge
+from webapp.lib.instants import day_text
 from webapp.reports.document import Document, JobStory, Moment, ReportedFinding
 
 _VERDICTS = {
@@ -52,7 +53,7 @@ def shown(document: Document) -> PresentedReport:
         several=len(document.stories) > 1,
         days=[
             ShownDay(day, [(moment, _SHAPES.get(moment.tone, "■")) for moment in moments])
-            for day, moments in groupby(document.timeline, key=lambda moment: f"{moment.at:%Y-%m-%d}")
+            for day, moments in groupby(document.timeline, key=lambda moment: day_text(moment.at))
         ],
         notable=[(one, severity_badge(one.severity)) for one in document.findings if one.severity != "info"],
         context=[one for one in document.findings if one.severity == "info"],

@@ -34,6 +34,14 @@ class RequestedScope:
     to_text: str
     search: str
 
+    @property
+    def from_shown(self) -> str:
+        return timeranges.as_shown(self.from_text)
+
+    @property
+    def to_shown(self) -> str:
+        return timeranges.as_shown(self.to_text)
+
 
 def read(parameters: QueryDict, at: datetime) -> RequestedScope:
     """What the form shows, from what was typed so far."""

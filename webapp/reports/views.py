@@ -16,6 +16,7 @@ from webapp.incidents.models import Incident
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.refusals import ActionRefused
+from webapp.lib.timeranges import absolute
 from webapp.reports import orders, report_scope
 from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState
@@ -80,7 +81,7 @@ def new(request: HttpRequest) -> HttpResponse:
             messages.error(request, str(error))
         else:
             return redirect("report", report.uid)
-    asked = report_scope.read(request.POST if request.method == "POST" else request.GET, now)
+    asked = report_scope.read(absolute(request.POST) if request.method == "POST" else request.GET, now)
     return render(request, "reports/new.html", {"asked": asked, "title": request.POST.get("title", "")[:200]})
 
 
@@ -166,7 +167,7 @@ def _asked_of(request: HttpRequest, now: datetime) -> tuple[ReportScope, str]:
         return report_scope.scope_of_incident(get_object_or_404(Incident, uid=uid), now), uid
     if uid := _uid(request, "alert"):
         return report_scope.scope_of_alert(get_object_or_404(Alert, uid=uid), now), uid
-    return report_scope.scope_of(request.POST, now), ""
+    return report_scope.scope_of(absolute(request.POST), now), ""
 
 
 def _uid(request: HttpRequest, name: str) -> str:

@@ -9,6 +9,8 @@ from django.views.decorators.http import require_GET
 
 from webapp.charts.starts import phases_by_start
 from webapp.fleet.job_lookup import JobView, look_up
+from webapp.lib import shown_zone
+from webapp.lib.instants import day_and_clock_text
 from webapp.starts.jar_downloads import jar_downloads
 from webapp.starts.job_starts import JobStarts, job_starts
 from webapp.starts.parameters import StartParameters
@@ -34,13 +36,14 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         return JsonResponse({"figure": None, "empty": empty})
     oldest_first = [
         (
-            f"{KINDS[one.kind]}<br>{one.at:%m-%d}<br>{one.at:%H:%M:%S}",
+            f"{KINDS[one.kind]}<br>{day_and_clock_text(one.at).replace(' ', '<br>', 1)}",
             {phase.name: phase.duration_ms for phase in one.phases if phase.name != "detect"},
         )
         for one in reversed(found.starts)
     ]
     figure = phases_by_start(oldest_first, {name: str(label) for name, (label, _) in PHASES.items()})
-    return JsonResponse({"figure": json.loads(figure.to_json()), "note": gettext("Oldest first; instants are UTC.")})
+    note = gettext("Oldest first; instants are %(zone)s.") % {"zone": shown_zone.label()}
+    return JsonResponse({"figure": json.loads(figure.to_json()), "note": note})
 
 
 def _context(view: JobView, query: QueryDict) -> dict[str, object]:

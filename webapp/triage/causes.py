@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext
 
+from webapp.lib.instants import minute_text
 from webapp.lib.quantities import count_text, duration_text
 from webapp.lib.translations import gettext_lazy as _
 from webapp.triage.removals import Removals
@@ -148,7 +149,7 @@ def _end(known: Circumstances) -> Cause:
         return Cause(
             FLINK_END,
             RULED_OUT,
-            gettext("It ended at %(owner_end)s, and an audit listed the file after that.") % {"owner_end": _instant(known.owner_end)},
+            gettext("It ended at %(owner_end)s, and an audit listed the file after that.") % {"owner_end": minute_text(known.owner_end)},
         )
     if known.retained is None:
         return Cause(FLINK_END, UNKNOWN, gettext("Whether that job retained its checkpoints is not known."))
@@ -218,7 +219,3 @@ def _not_compared(known: Circumstances) -> str:
 def _days(age: object) -> str:
     seconds = getattr(age, "total_seconds", lambda: None)()
     return "unknown" if seconds is None else duration_text(seconds * 1000)
-
-
-def _instant(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -39,6 +39,7 @@ ACTIONS: dict[str, Action] = {
     "account-token-revoke": Action("token.revoke", _TOKEN),
     "account-sign-out": Action("sessions.end"),
     "choose-language": Action("language.choose"),
+    "choose-time-zone": Action("time-zone.choose"),
     "access-user-add": Action("person.add"),
     "access-user-change": Action("person.change", _PERSON),
     "access-user-switch": Action("person.switch", _PERSON),

@@ -13,7 +13,7 @@ SHOWN = frozenset(
         "job_id", "jobs", "key", "kind", "language", "lasts_s", "matchers", "min_severity", "name", "names", "nothing", "order",
         "pause", "plan", "purge", "remove", "replication", "role", "root", "roots", "rule", "scope", "sees", "sees_everything",
         "sees_only", "severity", "since", "size", "starts_at", "state", "stop", "subject", "time_of_day", "to", "uid", "undo",
-        "until", "uri", "user", "username", "value", "verb", "waste", "weekday", "which", "withdraw",
+        "until", "uri", "user", "username", "value", "verb", "waste", "weekday", "which", "withdraw", "zone",
     )
 )  # fmt: skip
 """An allow-list: addresses hold passwords, comments hold whatever people paste."""

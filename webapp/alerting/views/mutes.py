@@ -16,11 +16,13 @@ from webapp.alerting.badges import mute_badge
 from webapp.alerting.choices import OPEN
 from webapp.alerting.forms import WEEKDAYS, MaintenanceForm, SilenceForm
 from webapp.alerting.models import Alert, MaintenanceWindow, Silence
+from webapp.lib.instants import minute_text
 from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, match_all, parse_lines
 from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
+from webapp.lib.timeranges import absolute
 
 PAGE_SIZE = 50
 BY_END = (KeysetColumn("ends_at", descending=True), KeysetColumn("id", descending=True))
@@ -42,7 +44,7 @@ def silences(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def silence_new(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    form = SilenceForm(request.POST or None, initial={"matchers": _matchers_of(request), "hours": 2})
+    form = SilenceForm(absolute(request.POST, "starts_at", "ends_at") or None, initial={"matchers": _matchers_of(request), "hours": 2})
     if request.method == "POST" and form.is_valid():
         start, end = form.span(now)
         try:
@@ -50,7 +52,7 @@ def silence_new(request: HttpRequest) -> HttpResponse:
         except ActionRefused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, f"Silenced until {end:%Y-%m-%d %H:%M} UTC. Alerts that still fire then are sent.")
+            messages.success(request, f"Silenced until {minute_text(end)}. Alerts that still fire then are sent.")
             return redirect("silences")
     return render(request, "alerting/silence_form.html", {"form": form, **_preview(form["matchers"].value() or "")})
 
@@ -75,7 +77,7 @@ def maintenance(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def maintenance_new(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    form = MaintenanceForm(request.POST or None, initial={"matchers": _matchers_of(request)})
+    form = MaintenanceForm(absolute(request.POST, "starts_at", "ends_at") or None, initial={"matchers": _matchers_of(request)})
     if request.method == "POST" and form.is_valid():
         try:
             actions.save_window(_window(form, now), request.user, now)

@@ -78,7 +78,7 @@ def replay(request: HttpRequest, uid: str) -> HttpResponse:
 @require_POST
 def replay_range(request: HttpRequest) -> HttpResponse:
     """All of a time, of one endpoint or of every one that is enabled."""
-    now, entered = timezone.now(), request.POST
+    now, entered = timezone.now(), timeranges.absolute(request.POST)
     chosen = entered.get("endpoint", "")
     number = int(chosen) if chosen.isascii() and chosen.isdigit() and len(chosen) < 18 else 0
     endpoint = get_object_or_404(Endpoint, pk=number) if chosen else None

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from spark_jobs.diagnosis.finding_hosts import hosts_of
 from webapp.accounts.roles import may_operate
 from webapp.charts.annotations import Annotation
+from webapp.charts.answers import answer
 from webapp.charts.evidence import PlottedOccurrence, over_time
 from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES
 from webapp.findings.choices import FindingState
@@ -140,7 +141,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
     figure, note = over_time(
         translated(name, names_of(found)), occurrences, start, end, limit, lambda value: figure_text(value, unit), events
     )
-    return HttpResponse(f'{{"figure": {figure.to_json()}, "note": {json.dumps(note)}}}', content_type="application/json")
+    return JsonResponse(answer(figure, note))
 
 
 def _words(row: dict[str, Any], unit: str) -> str:

@@ -244,7 +244,7 @@ def _downtime(story: JobStory) -> list[str]:
     least = [one for one in story.outages if one.downtime_ms is None]
     said = []
     if known:
-        each = ", ".join(f"{one.at:%H:%M:%S} {duration_text(one.downtime_ms)}" for one in known[:MOST_OUTAGES])
+        each = ", ".join(f"{one.at:%H:%M:%S} UTC {duration_text(one.downtime_ms)}" for one in known[:MOST_OUTAGES])
         more = f" and {len(known) - MOST_OUTAGES} more" if len(known) > MOST_OUTAGES else ""
         times = wording.count_text(len(known), "outage")
         said.append(f"Down for {duration_text(sum(one.downtime_ms or 0 for one in known))} in {times}: {each}{more}.")

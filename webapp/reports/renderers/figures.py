@@ -1,6 +1,5 @@
 """The charts of a document, as plotly figures whose colours are tokens. From its data alone; nobody is asked."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
@@ -8,6 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from webapp.charts import answers
 from webapp.charts.annotations import Annotation
 from webapp.charts.checkpoints import CheckpointBar, timeline
 from webapp.charts.pressure import VertexPressure, pressure_map
@@ -71,8 +71,7 @@ def _of_job(number: int, story: JobStory, document: Document) -> Iterator[Chart]
 
 
 def _chart(key: str, title: str, about: str, drawn: go.Figure, note: str) -> Chart:
-    # plotly's own encoder knows its types; what comes out of it is plain JSON.
-    return Chart(key, title, about, note, json.loads(drawn.to_json()))
+    return Chart(key, title, about, note, answers.drawn(drawn))
 
 
 def _range(story: JobStory, document: Document) -> tuple[datetime, datetime]:

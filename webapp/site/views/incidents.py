@@ -31,6 +31,7 @@ from webapp.incidents.filters import ANY_STATE, IncidentFilters
 from webapp.incidents.members import members
 from webapp.incidents.models import Incident
 from webapp.lib.exports import export_response
+from webapp.lib.instants import day_text, minute_text
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
@@ -116,7 +117,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "at_that_time": lasted,
         "days": [
             (day, [(one, SHAPES.get(one.tone, "■")) for one in moments])
-            for day, moments in groupby(story.moments, key=lambda one: f"{one.at:%Y-%m-%d}")
+            for day, moments in groupby(story.moments, key=lambda one: day_text(one.at))
         ],
         "left_out": story.left_out,
         "several_jobs": found.job_count > 1,
@@ -155,7 +156,7 @@ def silence(request: HttpRequest, uid: str) -> HttpResponse:
         made = incident_actions.silence(found, timedelta(hours=hours), request.POST.get("reason", ""), request.user, timezone.now())
         messages.success(
             request,
-            gettext("Silenced until %(ends_at)s UTC, with what joins it. What still fires then is sent.")
-            % {"ends_at": f"{made.ends_at:%Y-%m-%d %H:%M}"},
+            gettext("Silenced until %(ends_at)s, with what joins it. What still fires then is sent.")
+            % {"ends_at": minute_text(made.ends_at)},
         )
     return redirect("incident", uid)

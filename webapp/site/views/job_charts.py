@@ -1,6 +1,5 @@
 """Figures of the job page as JSON, fetched by the page once they come into view."""
 
-import json
 import logging
 from typing import Any
 
@@ -10,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from webapp.charts.annotations import Annotation
+from webapp.charts.answers import answer
 from webapp.charts.checkpoints import timeline
 from webapp.charts.pools import heat_map
 from webapp.charts.sizes import Trend, size_over_time
@@ -113,9 +113,7 @@ def _forecast(served: SizeTrend | None) -> str:
 
 
 def _drawn(figure: go.Figure, note: str) -> HttpResponse:
-    # plotly's own encoder knows its arrays; JsonResponse would not.
-    answer = f'{{"figure": {figure.to_json()}, "note": {json.dumps(note)}}}'
-    return HttpResponse(answer, content_type="application/json")
+    return JsonResponse(answer(figure, note))
 
 
 def _empty(title: str, text: str) -> HttpResponse:

@@ -1,6 +1,5 @@
 """Figures of the storage pages as JSON."""
 
-import json
 from collections import defaultdict
 from datetime import datetime
 from typing import Any
@@ -11,6 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from spark_jobs.storage_words import VERDICTS
+from webapp.charts.answers import answer
 from webapp.charts.storage import SizeStep, StoragePoint, file_sizes, history
 from webapp.storage.newest_audits import latest_of, loaded_figures
 from webapp.storage.presentation import MISSING, point
@@ -70,7 +70,7 @@ def _filled(steps: list[SizeStep]) -> list[SizeStep]:
 
 
 def _drawn(figure: go.Figure, note: str) -> HttpResponse:
-    return HttpResponse(f'{{"figure": {figure.to_json()}, "note": {json.dumps(note)}}}', content_type="application/json")
+    return JsonResponse(answer(figure, note))
 
 
 def _empty(title: str, text: str) -> HttpResponse:

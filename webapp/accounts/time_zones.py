@@ -1,0 +1,99 @@
+"""In which time zone pages are: UTC, the one of the browser, or one that its person chose.
+
+As with the language, the choice is kept in a cookie, and with the account, which brings it to the next browser they sign in with.
+Which zone the browser is in only a script knows: it writes a second cookie. What machines read stays UTC.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, tzinfo
+from functools import cache
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from webapp.accounts.languages import is_for_machines
+from webapp.accounts.models import User
+from webapp.accounts.oidc.views import own
+from webapp.lib import shown_zone, timeranges
+
+COOKIE, BROWSER_COOKIE = "weir_zone", "weir_browser_zone"
+OF_UTC, LOCAL = "UTC", "local"
+_KEPT_S = 365 * 86_400
+
+
+class ShownZone:
+    """Middleware. No row is read for it, and no zone looked up before an instant is shown."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        find = cache(lambda: UTC if is_for_machines(request) else zone_of(request))
+        with shown_zone.within(find):
+            response = self.get_response(request)
+        if is_for_machines(request):
+            return response
+        patch_vary_headers(response, ("Cookie",))
+        if getattr(request, "has_signed_in", False) and (chosen := known(getattr(request.user, "time_zone", ""))):
+            remember(response, chosen)
+        return response
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        """Addresses hold absolute instants: those that a form sends with the zone they were typed in are asked for again as such."""
+        if request.method != "GET" or timeranges.ZONE not in request.GET or is_for_machines(request):
+            return None
+        return redirect(f"{request.path}?{timeranges.absolute(request.GET).urlencode()}")
+
+
+@require_POST
+def choose(request: HttpRequest) -> HttpResponse:
+    """``zone``: UTC, local, or an IANA name."""
+    chosen = known(request.POST.get("zone", ""))
+    if not chosen:
+        raise BadRequest("Give UTC, local, or an IANA time zone such as Europe/Berlin.")
+    User.objects.filter(pk=cast(User, request.user).pk).update(time_zone=chosen)
+    if chosen == LOCAL and shown_zone.named(request.COOKIES.get(BROWSER_COOKIE, "")) is None:
+        messages.warning(
+            request, _("Your browser does not say in which time zone it is. Until it does, times are UTC; choose a zone here instead.")
+        )
+        response = redirect("account")
+    else:
+        response = redirect(own(request, request.POST.get("next", "")) or settings.LOGIN_REDIRECT_URL)
+    remember(response, chosen)
+    return response
+
+
+def chosen_by(request: HttpRequest) -> str:
+    """``UTC``, ``local``, or an IANA name."""
+    return known(request.COOKIES.get(COOKIE, "")) or OF_UTC
+
+
+def zone_of(request: HttpRequest) -> tzinfo:
+    chosen = chosen_by(request)
+    return shown_zone.named(request.COOKIES.get(BROWSER_COOKIE, "") if chosen == LOCAL else chosen) or UTC
+
+
+def known(choice: str) -> str:
+    """The choice where it is one, else ""."""
+    return choice if choice == LOCAL or shown_zone.named(choice) is not None else ""
+
+
+def remember(response: HttpResponseBase, choice: str) -> None:
+    response.set_cookie(COOKIE, choice, max_age=_KEPT_S, secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax")
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    """For the switch: what was chosen, and what it comes to."""
+    return {"zone_choice": chosen_by(request), "zone_key": shown_zone.key, "zone_names": _offered}
+
+
+def _offered() -> list[str]:
+    """Those of places; the others are other names for offsets and for these."""
+    return [OF_UTC, *sorted(name for name in shown_zone.names() if "/" in name and not name.startswith(("Etc/", "SystemV/", "US/")))]

@@ -1,0 +1,56 @@
+"""A figure as a page draws it: its time axis in the zone that is shown.
+
+An axis has one offset, that of its end: with the clocks of a place, an hour that comes twice would lie over itself. Hover texts that
+name an instant have the offset of that instant.
+"""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import plotly.graph_objects as go
+
+from webapp.lib import shown_zone
+
+_PLOT_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}")
+"""As :func:`webapp.charts.theme.plot_time` writes it; nothing else of a figure looks so."""
+_OF_UTC = " UTC"
+_FORMS = ("hoverformat", "hovertemplate")
+
+
+def drawn(figure: go.Figure) -> dict[str, Any]:
+    """Plain JSON for plotly.js; ``layout.meta.utc_offset_ms`` is how far the clock of its time axis is ahead of UTC, absent for none."""
+    # plotly's own encoder knows its arrays and types.
+    made: dict[str, Any] = json.loads(figure.to_json())
+    axis = made["layout"].get("xaxis") or {}
+    zone = shown_zone.current()
+    if zone is UTC or not str(axis.get("hoverformat", "")).endswith(_OF_UTC) or not axis.get("range"):
+        return made
+    end = datetime.fromisoformat(axis["range"][1]).replace(tzinfo=UTC).astimezone(zone)
+    ahead = end.utcoffset() or timedelta()
+    moved: dict[str, Any] = _moved(made, ahead, f" {shown_zone.offset_of(end)}")
+    moved["layout"]["meta"] = {"utc_offset_ms": round(ahead / timedelta(milliseconds=1))}
+    moved["layout"]["xaxis"]["title"] = {"text": shown_zone.offset_of(end), "font": {"size": 11}, "standoff": 4}
+    return moved
+
+
+def answer(figure: go.Figure, note: str) -> dict[str, Any]:
+    return {"figure": drawn(figure), "note": note}
+
+
+def _moved(part: Any, ahead: timedelta, named: str) -> Any:
+    if isinstance(part, dict):
+        return {
+            key: _renamed(value, named) if key in ("hoverformat", "hovertemplate") else _moved(value, ahead, named)
+            for key, value in part.items()
+        }
+    if isinstance(part, list):
+        return [_moved(one, ahead, named) for one in part]
+    if isinstance(part, str) and _PLOT_TIME.fullmatch(part):
+        return (datetime.fromisoformat(part) + ahead).isoformat(sep=" ", timespec="milliseconds")
+    return part
+
+
+def _renamed(form: Any, named: str) -> Any:
+    return form.replace(_OF_UTC, named) if isinstance(form, str) else form

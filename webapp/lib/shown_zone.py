@@ -1,0 +1,112 @@
+"""In which time zone a page shows instants, and reads those that name none: UTC, unless whoever asks chose another.
+
+It stands in a context variable, as the scope does. Tasks, commands and the API have none set: what machines read stays UTC.
+"""
+
+import re
+import zoneinfo
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cache
+
+_find: ContextVar[Callable[[], tzinfo] | None] = ContextVar("shown_zone", default=None)
+_UTC_NAMES = frozenset(("UTC", "Etc/UTC", "Zulu", "Etc/Zulu", "Universal", "Etc/Universal", "UCT", "Etc/UCT"))
+_DAY, _CLOCK = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(?::[0-9]{2})?"
+_WRITTEN = re.compile(rf"\b({_DAY}) ({_CLOCK})(?: – (?:({_DAY}) )?({_CLOCK}))? UTC\b")
+_NOWHERE = timedelta()
+
+
+def current() -> tzinfo:
+    find = _find.get()
+    return find() if find else UTC
+
+
+@contextmanager
+def within(find: Callable[[], tzinfo]) -> Iterator[None]:
+    """``find`` is asked no sooner than the first instant is shown."""
+    token = _find.set(find)
+    try:
+        yield
+    finally:
+        _find.reset(token)
+
+
+def named(name: str) -> tzinfo | None:
+    """The zone of an IANA name; ``None`` where there is none of it."""
+    if name in _UTC_NAMES:
+        return UTC
+    return zoneinfo.ZoneInfo(name) if name in names() else None
+
+
+@cache
+def names() -> frozenset[str]:
+    """All IANA names this machine knows."""
+    return frozenset(zoneinfo.available_timezones())
+
+
+def label() -> str:
+    """For headings: 'UTC', '+08:00' of a zone that never changes its clocks, else its name, since rows may have either offset."""
+    zone = current()
+    if not isinstance(zone, zoneinfo.ZoneInfo):
+        return "UTC"
+    now = datetime.now(UTC)
+    offsets = {(now + timedelta(days=days)).astimezone(zone).utcoffset() for days in range(-364, 365, 28)}
+    return offset_text(now) if len(offsets) == 1 else zone.key
+
+
+def key() -> str:
+    """As forms carry it: 'UTC' or the IANA name."""
+    zone = current()
+    return zone.key if isinstance(zone, zoneinfo.ZoneInfo) else "UTC"
+
+
+def offset_text(instant: datetime) -> str:
+    """'UTC', or '+08:00' where another zone is shown: abbreviations such as CST are those of several places."""
+    zone = current()
+    return "UTC" if zone is UTC else offset_of(instant.astimezone(zone))
+
+
+def offset_of(local: datetime) -> str:
+    """'+08:00' of an instant in a zone."""
+    ahead = local.utcoffset() or _NOWHERE
+    minutes = round(abs(ahead) / timedelta(minutes=1))
+    return f"{'-' if ahead < _NOWHERE else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def is_twice(local: datetime) -> bool:
+    """Whether this time of day comes twice on its day, since the clocks are put back over it."""
+    return local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
+
+
+def rewritten(text: object) -> str:
+    """A sentence that was made for everybody, with what it tells of time in the zone that is shown.
+
+    '2026-11-21 04:10:31 UTC', '2026-11-21 04:10 – 10:09 UTC' and '2026-11-21 04:10 – 2026-11-22 10:09 UTC' are read.
+    """
+    zone = current()
+    return str(text) if zone is UTC else _WRITTEN.sub(lambda found: _moved(found, zone), str(text))
+
+
+def _moved(found: re.Match[str], zone: tzinfo) -> str:
+    day, clock, last_day, last_clock = found.groups()
+    try:
+        start = _local(day, clock, zone)
+        if not last_clock:
+            return _told(start, clock, with_offset=True)
+        end = _local(last_day or day, last_clock, zone)
+    except (ValueError, OverflowError):
+        return found[0]
+    first = _told(start, clock, with_offset=offset_of(start) != offset_of(end))
+    last = _told(end, last_clock, with_offset=True)
+    return f"{first} – {last.removeprefix(f'{start:%Y-%m-%d} ')}"
+
+
+def _local(day: str, clock: str, zone: tzinfo) -> datetime:
+    return datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC).astimezone(zone)
+
+
+def _told(local: datetime, as_long_as: str, *, with_offset: bool) -> str:
+    told = f"{local:%Y-%m-%d %H:%M:%S}"[: len("2026-11-21 ") + len(as_long_as)]
+    return f"{told} {offset_of(local)}" if with_offset else told
