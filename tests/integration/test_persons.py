@@ -4,7 +4,8 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -30,8 +31,7 @@ def weir(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         running.wait_up(1200)
         assert running.sign_in(*signed_in_as(running))
         for rule in ("checkpoint.declined", "pressure.root"):
-            address = f"/api/v1/findings/?rule={rule}"
-            until(lambda address=address: running.api(address)["results"], 600, f"a finding of {rule}", every_s=2)
+            until(partial(findings, running, rule), 600, f"a finding of {rule}", every_s=2)
         yield running
 
 
@@ -50,8 +50,14 @@ def visitor(request: pytest.FixtureRequest, browser: Browser, weir: RunningWeir)
     assert visitor.faults == []
 
 
-def newest(weir: RunningWeir, rule: str) -> dict:
-    return weir.api(f"/api/v1/findings/?rule={rule}")["results"][0]
+def findings(weir: RunningWeir, rule: str) -> list[dict[str, Any]]:
+    """Newest first."""
+    found: list[dict[str, Any]] = weir.api(f"/api/v1/findings/?rule={rule}")["results"]
+    return found
+
+
+def newest(weir: RunningWeir, rule: str) -> dict[str, Any]:
+    return findings(weir, rule)[0]
 
 
 def test_on_call_goes_from_the_fleet_over_a_sick_job_to_cause_evidence_and_runbook(visitor: Visitor, weir: RunningWeir) -> None:
@@ -113,12 +119,13 @@ def test_the_team_lead_reads_what_happened_and_takes_it_along(visitor: Visitor) 
     visitor.follow("main a[href^='/reports/rep_']")
     for form, begins in (("md", b"#"), ("json", b"{"), ("html", b"<!doctype")):
         # A report that is still being made shows its progress, and its files once it is done.
-        link = visitor.page.wait_for_selector(f"main .downloads a[href$='/report.{form}']", timeout=300_000)
+        link = visitor.page.locator(f"main .downloads a[href$='/report.{form}']")
+        link.wait_for(timeout=300_000)
         body = visitor.context.request.get(str(link.get_attribute("href"))).body()
         assert body.lower().startswith(begins), (form, body[:80])
 
 
-def test_another_system_reads_the_same_cause_over_the_api(weir: RunningWeir, tmp_path: Path) -> None:
+def test_another_system_reads_the_same_cause_over_the_api(weir: RunningWeir) -> None:
     finding = newest(weir, "checkpoint.declined")
     status, _address, page = weir.page(f"/findings/{finding['id']}/")
     assert status == 200
