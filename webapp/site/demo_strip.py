@@ -16,6 +16,7 @@ from webapp.findings.models import Finding
 from webapp.fleet.demo import LABEL, LABEL_VALUE
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.sorting import WORST_FIRST
+from webapp.lib.filters import words
 from webapp.lib.quantities import bytes_text
 from webapp.storage.newest_audits import latest
 
@@ -58,7 +59,7 @@ def _failed(names: Sequence[str], seen: Collection[str]) -> Stop | None:
     if not found:
         return None
     url = reverse("checkpoint", args=(found.cluster, found.job_id, found.checkpoint_id, trigger_ms(found.trigger_time)))
-    return Stop("checkpoint", gettext("Failed checkpoint"), f"{found.checkpoint_id} {found.outcome}", url, "checkpoint" in seen)
+    return Stop("checkpoint", gettext("Failed checkpoint"), f"{found.checkpoint_id} {words(found.outcome)}", url, "checkpoint" in seen)
 
 
 def _origin(names: Sequence[str], seen: Collection[str]) -> Stop | None:
@@ -74,4 +75,4 @@ def _orphans(seen: Collection[str]) -> Stop | None:
     if not found:
         return None
     what = gettext("%(orphan_bytes)s of %(name)s") % {"orphan_bytes": bytes_text(found.orphan_bytes), "name": ROOTS[found.root].name}
-    return Stop("orphans", "Orphans", what, f"{reverse('storage-root')}?{urlencode({'uri': found.root})}", "orphans" in seen)
+    return Stop("orphans", gettext("Orphans"), what, f"{reverse('storage-root')}?{urlencode({'uri': found.root})}", "orphans" in seen)
