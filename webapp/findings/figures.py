@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from webapp.lib.instants import instant_text, of_json
 from webapp.lib.quantities import UNKNOWN, bytes_rate_text, bytes_text, count_text, duration_text, percent_text, times_text
+from webapp.wording.translation import translated
 
 COMPARISONS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "="}
 _HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
@@ -27,9 +30,9 @@ def figure_text(value: Any, unit: str = "") -> str:
     if value is None or value == "":
         return UNKNOWN
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return gettext("yes") if value else gettext("no")
     if not isinstance(value, int | float):
-        words = value.replace("_", " ") if isinstance(value, str) and _CODE.fullmatch(value) else str(value)
+        words = translated(value.replace("_", " ")) if isinstance(value, str) and _CODE.fullmatch(value) else str(value)
         return words if len(words) <= _LONGEST_WORDS else words[: _LONGEST_WORDS - 1] + "…"
     if isinstance(value, float) and not math.isfinite(value):
         return UNKNOWN
@@ -44,7 +47,7 @@ def figure_text(value: Any, unit: str = "") -> str:
         return duration_text(value * 1000)
     if unit == "h":
         return duration_text(value * 3_600_000)
-    return f"{_number(value)} {unit.removesuffix('s') if value == 1 and unit.isalpha() else unit}".rstrip()
+    return translated(f"{_number(value)} {unit.removesuffix('s') if value == 1 and unit.isalpha() else unit}".rstrip())
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,11 @@ def _figure(row: Mapping[str, Any]) -> Figure:
     value = row.get("value")
     # What kept a finding from being worse is evidence too, and must not read as if it had been reached.
     unmet = sign and isinstance(value, int | float) and isinstance(threshold, int | float) and not _HOLDS[comparison](value, threshold)
+    compared = "" if threshold is None else f"{sign} {figure_text(threshold, unit)}".strip()
     return Figure(
         name=str(row["name"]),
         value=figure_text(value, unit),
-        compared="" if threshold is None else f"{'not ' if unmet else ''}{sign} {figure_text(threshold, unit)}".strip(),
+        compared=gettext("not %(compared)s") % {"compared": compared} if unmet else compared,
         threshold_key=str(row.get("threshold_key") or ""),
         at=of_json(row.get("at_ms")),
         note=str(row.get("note") or ""),

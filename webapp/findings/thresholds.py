@@ -3,12 +3,13 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from spark_jobs.diagnosis.registry import Rule
 from spark_jobs.diagnosis.thresholds import Threshold
 from webapp.findings.figures import figure_text
 from webapp.findings.models import ThresholdOverride
-
-_UNITS = ("s", "ms", "h", "bytes", "ratio")
+from webapp.wording.threshold_names import threshold_name
 
 
 @dataclass(frozen=True)
@@ -35,17 +36,11 @@ def rows(rule: Rule) -> list[ThresholdRow]:
     return [threshold_row(threshold, rule.id, tuple(set_by_somebody[threshold.key])) for threshold in rule.thresholds]
 
 
-def name_of(threshold: Threshold, rule_id: str) -> str:
-    """Without the unit at its end, which stands beside the figure."""
-    words = threshold.key.removeprefix(f"{rule_id}.").split("_")
-    return " ".join(words[:-1] if len(words) > 1 and words[-1] in _UNITS else words)
-
-
 def threshold_row(threshold: Threshold, rule_id: str, overrides: tuple[ThresholdOverride, ...] = ()) -> ThresholdRow:
     unit = threshold.unit
     return ThresholdRow(
         threshold,
-        name_of(threshold, rule_id),
+        threshold_name(threshold, rule_id),
         figure_text(threshold.default, unit),
         f"{figure_text(threshold.minimum, unit)} … {figure_text(threshold.maximum, unit)}",
         overrides,
@@ -54,5 +49,5 @@ def threshold_row(threshold: Threshold, rule_id: str, overrides: tuple[Threshold
 
 def _scope(override: ThresholdOverride) -> str:
     if override.job_id:
-        return f"job {override.job_name or override.job_id} of {override.cluster}"
-    return f"cluster {override.cluster}" if override.cluster else "everywhere"
+        return gettext("job %(job)s of %(cluster)s") % {"job": override.job_name or override.job_id, "cluster": override.cluster}
+    return gettext("cluster %(cluster)s") % {"cluster": override.cluster} if override.cluster else gettext("everywhere")

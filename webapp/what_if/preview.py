@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from django.utils.translation import gettext
+
 from spark_jobs.diagnosis.findings import Finding
 from spark_jobs.diagnosis.registry import Rule, diagnose, limits
 from spark_jobs.diagnosis.samples import JobWindow
@@ -12,9 +14,9 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from webapp.findings.episodes import Span, episodes
 from webapp.findings.figures import figure_text
 from webapp.findings.overrides import limits_of
-from webapp.findings.thresholds import name_of
 from webapp.fleet.models import JobCurrent
 from webapp.what_if.past_windows import PastWindows
+from webapp.wording.threshold_names import threshold_name
 
 _STEPS = (1, 2, 3, 5, 7)
 _FEW = 40
@@ -106,7 +108,14 @@ def proposed(rule: Rule, present: Limits, entered: Mapping[str, str]) -> tuple[L
             except ValueError:
                 lowest, highest = (figure_text(bound, threshold.unit) for bound in (threshold.minimum, threshold.maximum))
                 errors.append(
-                    f"{threshold.key} must be a number from {threshold.minimum:g} to {threshold.maximum:g} ({lowest} to {highest})."
+                    gettext("%(threshold)s must be a number from %(minimum)s to %(maximum)s (%(lowest)s to %(highest)s).")
+                    % {
+                        "threshold": threshold.key,
+                        "minimum": f"{threshold.minimum:g}",
+                        "maximum": f"{threshold.maximum:g}",
+                        "lowest": lowest,
+                        "highest": highest,
+                    }
                 )
                 value = present[threshold.key]
         values[threshold.key] = value
@@ -125,7 +134,9 @@ def _episodes(seen: list[tuple[JobWindow, Finding]], hold: timedelta) -> list[Fi
 def _slider(rule: Rule, threshold: Threshold, value: float, present: float) -> Slider:
     from_to = _positions(threshold.minimum, threshold.maximum)
     values = tuple(sorted({*from_to, value, present, threshold.default}))
-    return Slider(threshold, name_of(threshold, rule.id), value, present, values, tuple(figure_text(one, threshold.unit) for one in values))
+    return Slider(
+        threshold, threshold_name(threshold, rule.id), value, present, values, tuple(figure_text(one, threshold.unit) for one in values)
+    )
 
 
 def _positions(low: float, high: float) -> list[float]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from webapp.config.environment import PROJECT_DIR
-from webapp.wording.forms import NAME
+from webapp.wording.forms import NAME, NUMBER
 from webapp.wording.value_kinds import Sources, called, instead_of_names, kind_of, plural_of
 
 SOURCES = (
@@ -36,8 +36,18 @@ def stored_sentences(known: Sources) -> dict[str, str]:
         for node, inside in _strings(tree):
             for msgid, kinds in _messages(node, known, inside):
                 found[msgid] = _wider(found.get(msgid, kinds), kinds)
+        found.update((f"{{count}} {unit}", NUMBER) for unit in units(tree))
         found.update((word, "") for node in ast.walk(tree) for word in _either_words(node))
     return dict(sorted(found.items()))
+
+
+def units(tree: ast.Module) -> Iterator[str]:
+    """Of evidence and thresholds, those that are nouns: ``checkpoints``."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and called(call) in {*NAMING_CALLS, "Threshold"} and len(call.args) > 2:
+            unit = call.args[2]
+            if isinstance(unit, ast.Constant) and isinstance(unit.value, str) and re.fullmatch(r"[a-z][a-z-]+s", unit.value):
+                yield unit.value
 
 
 def stand_ins(known: Sources) -> list[str]:

@@ -2,13 +2,14 @@
 
 from webapp.config.environment import PROJECT_DIR
 from webapp.wording.extraction import sources, stand_ins, stored_sentences
+from webapp.wording.threshold_names import all_words
 
 PATH = PROJECT_DIR / "webapp" / "wording" / "sentences.py"
 _HEAD = '''"""By `manage.py stored_sentences`: each sentence of code that knows no Django, with the kinds of its values (forms.py)."""
 # ruff: noqa: E501
 # fmt: off
 
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, pgettext_lazy
 
 SENTENCES: tuple[tuple[str, str], ...] = (
 '''
@@ -20,7 +21,10 @@ def text() -> str:
     lines = [f"    (gettext_noop({_quoted(msgid)}), {_quoted(kinds)}),\n" for msgid, kinds in stored_sentences(known).items()]
     lists = [f"gettext_noop({_quoted(one)})\n" for one in OF_LISTS]
     instead = ", ".join(_quoted(one) for one in stand_ins(known))
-    return f"{_HEAD}{''.join(lines)})\n{''.join(lists)}STAND_INS = frozenset({{{instead}}})\n"
+    thresholds = [f'    {_quoted(one)}: pgettext_lazy("threshold", {_quoted(one)}),\n' for one in all_words()]
+    return (
+        f"{_HEAD}{''.join(lines)})\n{''.join(lists)}STAND_INS = frozenset({{{instead}}})\nTHRESHOLD_NAMES = {{\n{''.join(thresholds)}}}\n"
+    )
 
 
 def _quoted(text: str) -> str:
