@@ -786,7 +786,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("of {retained} retained"), "N"),
     (gettext_noop("of {samples}"), "P"),
     (gettext_noop("of {slowest}"), "N"),
-    (gettext_noop("of {tasks}, {source}"), "NN"),
+    (gettext_noop("of {tasks}, {source}"), "NP"),
     (gettext_noop("of {timeout_ms}"), "F"),
     (gettext_noop("of {total}"), "D"),
     (gettext_noop("off"), ""),

@@ -149,7 +149,9 @@ def _several(value: str, depth: int) -> str | None:
 def _names(value: str) -> str:
     """What stands between names is ours only where it cannot be a part of one: between marked names, numbers, or names of one word."""
     items, more = listed(value)
-    if any(" " in item for item in items) or (len(items) < 2 and not more):
+    if any(" " in item for item in items):
+        return _joined([value.removesuffix(f" and {more} more")], more) if more else value
+    if len(items) < 2 and not more:
         return value
     return _joined(items, more)
 

@@ -168,6 +168,8 @@ _WORDY_FIELDS = frozenset({"sentence", "next_step", "cause", "means", "words", "
 
 def _of_name(value: ast.Name, known: Sources, depth: int) -> str:
     home = known.home.get(id(value))
+    if value.id == "source":
+        return PHRASE  # by what a figure is known; unpacked from a pair
     if home is None:
         return _kind(known.constants[value.id], known, depth + 1) if value.id in known.constants else NAME
     assigned = [one for one in _assigned(home, value.id) if one is not value]
