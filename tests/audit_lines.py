@@ -1,6 +1,6 @@
 """Lines of an HDFS audit log of the calls that a real Flink made through Flink's own HDFS file system while an incident was played.
 
-No NameNode can be installed here: the calls, their times and paths are real, the line around them is what Hadoop documents and prints in
+No NameNode took part: the calls, their times and paths are real, the line around them is what Hadoop documents and prints in
 public logs (``2019-02-18 18:14:35,396 INFO FSNamesystem.audit: allowed=true⇥ugi=hive (auth:SIMPLE)⇥ip=/10.0.0.1⇥cmd=delete⇥…``).
 """
 

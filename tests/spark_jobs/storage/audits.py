@@ -67,7 +67,7 @@ class Auditor:
     in_process: bool = False
 
     def audit(self, asked: Sequence[Mapping[str, Any]], *, fresh: bool = False) -> Audited:
-        """``asked`` as in a request, ``listing`` left to be made and ``jobs`` as rows."""
+        """``asked`` as in a request, ``listing`` left to be made (of ``inventory``, where a root names that file) and ``jobs`` as rows."""
         self.runs += 1
         run_dir = self.folder / f"run-{self.runs}"
         audits = tuple(audit_request.audit_of(json.loads(json.dumps(self._completed(one)))) for one in asked)
@@ -87,7 +87,9 @@ class Auditor:
         roots = [dict(root) for root in asked["roots"]]
         for place, root in enumerate(roots):
             at = Root(root["uri"], root.get("read_at"))
-            listed = list_root(at, str(self.folder / f"listing-{name}-{place}"), threads=2)
+            to = str(self.folder / f"listing-{name}-{place}")
+            inventory = root.pop("inventory", None)
+            listed = import_inventory(inventory, at, to, asked["as_of"]) if inventory else list_root(at, to, threads=2)
             if copies := root.pop("copies", None):
                 listed = inventoried(at, listed, copies, self.folder / f"inventory-{name}-{place}")
             root["listing"] = listed.directory

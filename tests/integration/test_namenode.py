@@ -1,0 +1,143 @@
+"""A real NameNode: its JMX by HTTP from collecting to the rule, and an audit of checkpoints that lie in its HDFS."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.lake.store import Lake
+from ingest.shard_collector import collect_shard
+from spark_jobs.in_process.session import in_process_session
+from tests import played_trees
+from tests.ingest.test_shard_collector import rows
+from tests.integration.running import until
+from tests.lab.namenode import SERVER_JARS, Hdfs
+from tests.spark_jobs.storage.audits import Audited, Auditor
+from webapp.filesystem_calls.namenode_findings import KEY
+from webapp.findings.models import Finding
+from webapp.fleet.models import Cluster
+from webapp.work.models import DueWork
+from webapp.work.perform import perform
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.long,
+    pytest.mark.skipif(not SERVER_JARS, reason="needs HADOOP_SERVER_JARS (CONTRIBUTING.md, Tests)"),
+]
+CLIENTS, CALL_FOR_S, INTERVAL_S = 1_500, 25, 2
+CALLS_OF_THE_DATANODE = 2
+"""At most at once: its heartbeat and a report."""
+PLAYED = "2.3.0/counted-merged"
+VERDICTS = ("live", "orphan", "young", "kept")
+LEFT_BEHIND = "5f0c8a52-3a0e-4f52-9a3e-1f6f4d1c7a10"
+"""A file that no checkpoint refers to, as a TaskManager leaves it that dies before its checkpoint completes."""
+
+
+@pytest.fixture(scope="module")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
+    """With one handler, so that calls can be made to wait."""
+    with Hdfs(tmp_path_factory.mktemp("hdfs"), handlers=1) as running:
+        yield running
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> dict[str, timedelta]:
+    """``ahead``: how much later than now it is for Weir, for which readings of ten minutes belong together."""
+    ahead = {"ahead": timedelta()}
+    monkeypatch.setattr("django.utils.timezone.now", lambda: datetime.now(UTC) + ahead["ahead"])
+    return ahead
+
+
+@pytest.fixture
+def judged(hdfs: Hdfs, home: Path, clock: dict[str, timedelta], db: None) -> Callable[[int], list[Finding]]:
+    """What is open after so many readings of intervals of metrics that follow one another."""
+    cluster = Cluster(name="nn", namenode_jmx_url=f"{hdfs.url}/jmx", log_globs=["/nowhere/*.log"])
+    cluster.full_clean()
+    cluster.save()
+    DueWork.objects.ensure({KEY: 60}, datetime.now(UTC))
+
+    def judge(readings: int) -> list[Finding]:
+        for _ in range(readings):
+            time.sleep(INTERVAL_S)
+            [outcome] = collect_shard([cluster.source()], {}, Lake(str(home / "lake")), at=lambda: datetime.now(UTC) + clock["ahead"])
+            assert not outcome.skips
+        perform(KEY, even_if_not_due=True)
+        return list(Finding.objects.open().filter(rule="namenode.queue_time"))
+
+    return judge
+
+
+def test_it_is_overloaded_while_more_clients_call_than_it_can_serve_and_only_then(hdfs, judged, home, clock):
+    assert judged(3) == []
+    clock["ahead"] = timedelta(hours=1)
+    load = hdfs.called_by(CLIENTS, CALL_FOR_S)
+    until(lambda: hdfs.calls_queued() > CLIENTS / 2, 60, "waiting of calls in the queue")
+    [finding] = judged(3)
+    printed, _ = load.communicate(timeout=120)
+    made, slowest_ms = map(int, printed.split())
+    by_name = {one["name"]: one["value"] for one in finding.evidence}
+    assert (finding.cluster, finding.severity) == ("nn", "critical" if by_name["wait in the queue"] >= 1_000 else "warning")
+    assert 100 <= by_name["wait in the queue"] <= slowest_ms
+    assert CLIENTS / 2 < by_name["calls in the queue"] <= CLIENTS + CALLS_OF_THE_DATANODE
+    assert next(iter(finding.data["kinds"])) == "mkdirs" and "Most calls: mkdirs" in finding.cause
+    clock["ahead"] = timedelta(hours=2)
+    assert judged(4) == []
+    samples = sorted(rows(Lake(str(home / "lake")), "namenode_samples"), key=lambda row: row["ts"])
+    before, after = ({one["name"]: one["calls"] for one in row["operations"]} for row in (samples[0], samples[-1]))
+    assert after["mkdirs"] - before.get("mkdirs", 0) == made
+
+
+@pytest.fixture(scope="module")
+def audits(hdfs: Hdfs, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Audited]]:
+    """By where the tree lies: audited as the job ended, and four days later."""
+    uri = played_trees.root_uri(PLAYED)
+    path = "/" + uri.removeprefix("hdfs://").partition("/")[2]
+    folder = tmp_path_factory.mktemp("tree")
+    here, copy = folder / "here", folder / "copy"
+    tree = Path(f"{here}{path}")
+    played_trees.lay_out(PLAYED, tree)
+    (job_id,) = {file.path.split("/")[0] for file in played_trees.listed(PLAYED)}
+    (tree / job_id / "shared" / LEFT_BEHIND).write_bytes(b"x" * 1_000)
+    top = path.split("/")[1]
+    hdfs.shell("-put", "-p", f"{here}/{top}", "/")
+    (folder / "ls-R.txt").write_text(hdfs.shell("-ls", "-R", f"/{top}"))
+    hdfs.image(folder / "image.tsv")
+    hdfs.shell("-get", "-p", f"/{top}", str(copy))
+    read_back = {"uri": uri, "read_at": f"{copy}{path.removeprefix(f'/{top}')}"}
+    roots = {
+        "local files": {"uri": uri, "read_at": str(tree)},
+        "ls-R.txt": read_back | {"inventory": str(folder / "ls-R.txt")},
+        "image.tsv": read_back | {"inventory": str(folder / "image.tsv")},
+    }
+    now = datetime.now(UTC)
+    jobs = [{"cluster": "lab", "job_id": job_id, "name": "lab-counted-merged", "terminal": True, "seen": True}]
+    with in_process_session() as session:
+        return {name: audited(session, folder, name, root, jobs, now) for name, root in roots.items()}
+
+
+def audited(session: Any, folder: Path, name: str, root: Mapping[str, Any], jobs: list[dict[str, Any]], now: datetime) -> list[Audited]:
+    (folder / f"audits-{name}").mkdir()
+    auditor = Auditor(session, folder / f"audits-{name}", in_process=True)
+    of = {"age_guard_h": 72, "jobs": jobs, "roots": [root | {"clusters": ["lab"], "attested": True}]}
+    times = (now + timedelta(minutes=1), now + timedelta(days=4))
+    return [auditor.audit([of | {"audit_id": f"run-{number}", "as_of": at}]) for number, at in enumerate(times, 1)]
+
+
+@pytest.mark.parametrize("listing", ["ls-R.txt", "image.tsv"])
+def test_checkpoints_in_its_hdfs_are_judged_as_the_same_files_here_are(audits, listing):
+    for number, (in_hdfs, here) in enumerate(zip(audits[listing], audits["local files"], strict=True), 1):
+        run = f"run-{number}"
+        assert {one: in_hdfs.paths(run, one) for one in VERDICTS} == {one: here.paths(run, one) for one in VERDICTS}
+        for table in ("storage_checkpoint", "storage_reference", "storage_merged_file"):
+            assert told(in_hdfs, table, run) == told(here, table, run) != []
+    first, last = audits[listing]
+    assert {Path(path).name for path in first.paths("run-1", "young")} == {LEFT_BEHIND}
+    assert {Path(path).name for path in last.paths("run-2", "orphan")} == {LEFT_BEHIND}
+    assert len(last.paths("run-2", "live")) == 76
+
+
+def told(of: Audited, table: str, run: str) -> list[str]:
+    return sorted(str({name: value for name, value in row.items() if not isinstance(value, datetime)}) for row in of.rows(table, run))
