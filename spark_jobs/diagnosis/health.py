@@ -90,6 +90,11 @@ def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
     return tuple(sorted(deductions, key=lambda deduction: (-deduction.points, deduction.finding.rule)))
 
 
+def worst_points(findings: Iterable[OpenFinding]) -> int:
+    """0…40: what the gravest of them takes by itself, 0 without any."""
+    return max(map(_points, findings), default=0)
+
+
 def _points(finding: OpenFinding) -> int:
     """What it takes by itself; nothing for words that are not known."""
     if finding.rule in WITHOUT_DEDUCTION or finding.rule.split(".", 1)[0] in FAMILIES_WITHOUT_DEDUCTION:

@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.diagnosis.health import health_of
+from spark_jobs.diagnosis.health import health_of, worst_points
 from spark_jobs.diagnosis.samples import JobWindow
 from webapp.findings.choices import FindingState
 from webapp.findings.episodes import closed_at
@@ -65,6 +65,7 @@ def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> No
     judged = JobJudgement.objects.filter(cluster=OuterRef("cluster"), job_id=OuterRef("job_id")).values("judged_to")[:1]
     rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=list(jobs))
     rows.filter(terminal=True).update(health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged))
+    _rank_ended(rows.filter(terminal=True))
     running = rows.exclude(terminal=True)
     if not is_seen:
         running.update(health=None, health_state=HealthState.UNKNOWN, judged_at=Subquery(judged))
@@ -78,6 +79,22 @@ def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> No
     for health, of_health in by_health.items():
         state = HealthState.UNKNOWN if health is None else HealthState.JUDGED
         running.filter(job_id__in=of_health).update(health=health, health_state=state, judged_at=Subquery(judged))
+
+
+def _rank_ended(ended: Any) -> None:
+    """By their worst finding, which is closed as a rule: it ended with the job."""
+    jobs = dict(ended.values_list("job_id", "cluster"))
+    if not jobs:
+        return
+    found: dict[str, list[Finding]] = {job: [] for job in jobs}
+    rows = Finding.objects.filter(cluster=next(iter(jobs.values())), job_id__in=list(jobs))
+    for finding in rows.only("job_id", "rule", "severity", "confidence"):
+        found[finding.job_id].append(finding)
+    by_points: dict[int, list[str]] = defaultdict(list)
+    for job, of_job in found.items():
+        by_points[worst_points(of_job)].append(job)
+    for points, of_points in by_points.items():
+        ended.filter(job_id__in=of_points).update(worst_finding_points=points)
 
 
 def forget_unseen(now: datetime) -> int:

@@ -16,13 +16,17 @@ from django.db.models.functions import Coalesce
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-UNKNOWN_AS, ENDED_FROM = 90, 200
+UNKNOWN_AS, ENDED_FROM, MOST_TROUBLE = 90, 200, 200
 """Not knowing is worse than being healthy, and better than being known to be ill. What has ended comes last."""
 
 
 def worst_first() -> Combinable:
-    """Health, lowest first; unknown before the healthy; ended jobs behind all others, in the order of what troubled them."""
-    ended = ExpressionWrapper(Value(ENDED_FROM + 100) - F("trouble"), models.IntegerField())
+    """Health, lowest first; unknown before the healthy; ended jobs behind all others: by how they ended, then by what troubled them.
+
+    The sum keeps those that failed (trouble 80 or more) before those that ended as wanted (9 at most): a finding takes 40 at most.
+    """
+    troubled = F("trouble") + F("worst_finding_points")
+    ended = ExpressionWrapper(Value(ENDED_FROM + MOST_TROUBLE) - troubled, models.IntegerField())
     unknown = Value(UNKNOWN_AS)
     whole = models.IntegerField()
     return Case(When(health_state="ended", then=ended), When(health=None, then=unknown), default=F("health"), output_field=whole)

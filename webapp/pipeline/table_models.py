@@ -30,7 +30,7 @@ class TableModel:
 SERVED: dict[str, TableModel] = {
     name: TableModel(SERVING_TABLES[name], model, derived, later)
     for name, model, derived, later in (
-        ("job_current", JobCurrent, {"trouble": trouble}, ("health", "health_state", "judged_at", "orphan_bytes")),
+        ("job_current", JobCurrent, {"trouble": trouble}, ("health", "health_state", "judged_at", "orphan_bytes", "worst_finding_points")),
         ("checkpoint_fact", CheckpointFact, {}, ()),
         ("checkpoint_rollup", CheckpointRollup, {}, ()),
         ("pressure_window", PressureWindow, {}, ()),

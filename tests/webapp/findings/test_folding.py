@@ -150,6 +150,16 @@ def test_health_comes_with_the_judgement_and_goes_with_the_job() -> None:
     assert (ended.health, ended.health_state) == (None, "ended")
 
 
+def test_a_job_that_ended_keeps_what_its_worst_finding_took() -> None:
+    ended = job(JOB, terminal=True, state="CANCELED", end_time=minute(3), as_of=minute(3))
+    bad = sight(1, "w", severity="critical", confidence="low", title="worse")
+    wasted = sight(1, rule="storage.orphans", severity="critical")
+    load([judgement(0, 1)], [sight(0), bad, wasted], [ended])
+    assert JobCurrent.objects.get().worst_finding_points == 15
+    load([], [], [ended | {"as_of": minute(9)}])
+    assert JobCurrent.objects.get().worst_finding_points == 15
+
+
 windows = st.dictionaries(st.integers(0, 40), st.sets(st.sampled_from(["v", "w"])), min_size=1, max_size=25)
 
 

@@ -44,6 +44,16 @@ def test_the_worst_comes_first_the_unknown_before_the_healthy_the_ended_last(vie
     assert names(viewer.get("/")) == ["poor", "fair", "not judged", "good", "gone", "done"]
 
 
+def test_jobs_that_ended_alike_are_in_the_order_of_their_worst_finding(viewer, now):
+    done = {"at": now, "state": "CANCELED", "terminal": True}
+    job(**done, name="well")
+    job(**done, name="suffered", worst_finding_points=15)
+    job(**done, name="expired", worst_finding_points=40)
+    job(at=now, name="gone", state="FAILED", terminal=True)
+    job(at=now, name="gone and why", state="FAILED", terminal=True, worst_finding_points=15)
+    assert names(viewer.get("/")) == ["gone and why", "gone", "expired", "suffered", "well"]
+
+
 def test_each_job_says_why_it_stands_there(viewer, now):
     poor, done = job(at=now, health=45), job(at=now, state="CANCELED", terminal=True)
     job(at=now, health=None, health_state="unknown", judged_at=None)

@@ -13,7 +13,7 @@ from webapp.lib.scoped_rows import scoped
 @scoped()
 class JobCurrent(models.Model):
     """Serving table ``job_current``; ``trouble`` is added by the loader (see :mod:`webapp.fleet.trouble_score`), health
-    by :mod:`webapp.findings.job_judgements`, orphans by :mod:`webapp.storage.auditing.fleet_orphan_bytes`."""
+    and the worst finding by :mod:`webapp.findings.job_judgements`, orphans by :mod:`webapp.storage.auditing.fleet_orphan_bytes`."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -55,6 +55,9 @@ class JobCurrent(models.Model):
     as_of = models.DateTimeField()
 
     trouble = models.PositiveSmallIntegerField(default=0, help_text="0 nothing known … 100 the job is gone; orders the fleet page")
+    worst_finding_points = models.PositiveSmallIntegerField(
+        db_default=0, help_text="what its gravest finding took off its health while it ran; of jobs that ended, and orders these"
+    )
 
     health = models.PositiveSmallIntegerField(null=True, help_text="100 less what its open findings take off; null unless judged")
     health_state = models.CharField(max_length=16, choices=HealthState.choices, db_default=HealthState.UNKNOWN)
