@@ -38,7 +38,7 @@ RECORDED = {
         "headline": "5 restart episodes within 10 min",
         "when": "2026-11-21 04:19:",
         "why": ["5 restart episodes within 10 min"],
-        "cost": "in 5 outages: 04:19:22 2.5 s",
+        "cost": "in 5 outages: 04:19:22 UTC 2.5 s",
         "next": ["Read the root exception"],
     },
     "1.12.5/G": {

@@ -137,7 +137,7 @@ def test_the_cost_of_outages_is_their_downtime_and_what_was_processed_again():
     assert (other.downtime_ms, other.at_least_ms, other.restored_id, other.reprocessed_ms) == (None, 2_000, 7, 140_000)
     assert dict(one.parts) == {name: ms for name, ms in parts.items() if ms is not None}
     assert document.summary.impact[:3] == (
-        "Down for 2.5 s in 1 outage: 04:04:00 2.5 s.",
+        "Down for 2.5 s in 1 outage: 04:04:00 UTC 2.5 s.",
         "For 1 restart it is not known when all tasks ran again, at least 2.0 s in all.",
         "Processed again: the records of 3 min 20 s; the restored checkpoints were up to 2 min 20 s old.",
     )
