@@ -15,8 +15,8 @@ class InputRefused(ActionRefused):
     """What was entered cannot be used, whatever the state of things. ``fields``: what is wrong, by field, where that is known."""
 
     def __init__(self, wrong: str | Mapping[str, str]) -> None:
-        self.fields: Mapping[str, str] = {} if isinstance(wrong, str) else wrong
-        super().__init__(wrong if isinstance(wrong, str) else " ".join(wrong.values()))
+        self.fields: Mapping[str, str] = {name: str(why) for name, why in wrong.items()} if isinstance(wrong, Mapping) else {}
+        super().__init__(" ".join(self.fields.values()) if isinstance(wrong, Mapping) else str(wrong))
 
 
 @contextmanager

@@ -202,6 +202,11 @@ class Table:
     note: str = ""
     empty: str = ""
 
+    def __post_init__(self) -> None:
+        """Words of pages are texts only once they are shown; a document keeps those of whoever made it."""
+        object.__setattr__(self, "rows", tuple(tuple(str(cell) for cell in row) for row in self.rows))
+        object.__setattr__(self, "note", str(self.note))
+
 
 @dataclass(frozen=True)
 class JobStory:
