@@ -37,6 +37,7 @@
   }
 
   new ResizeObserver(reachScrolling).observe(document.body);
+
   // In which zone the browser is only it knows. A page that is to be in it and is not is asked for again, once.
   function sayZone() {
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;

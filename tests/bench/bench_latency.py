@@ -35,7 +35,7 @@ def run(report: Report) -> None:
         folder = Path(name)
         with start(incident="declined", slot=SLOT, folder=folder / "flink") as lab, RunningWeir(folder / "home", **LOOPBACK) as weir:
             weir.wait_up()
-            assert weir.sign_in(*weir.wait_for_line(r"Sign in as (\S+) with password (\S+)").groups())
+            assert weir.sign_in(*weir.printed_sign_in())
             weir.variables["WEIR_ENDPOINT_URL"] = f"{receiver.url}/ok"
             assert weir.manage("add_endpoint", "pager").returncode == 0
             told = [_tell(weir, lab, receiver, f"warm-{number}") for number in range(WARMING)]

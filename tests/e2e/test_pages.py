@@ -45,6 +45,18 @@ def all_charts_drawn(page):
     return [chart.get_attribute("data-state") for chart in page.locator("[data-chart]").all()]
 
 
+def zoomed_in(page):
+    """Drag over the middle of the first chart of time; returns the query of the page that this leads to."""
+    box = page.locator("[data-axis=time] .nsewdrag").first.bounding_box()
+    height = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.3, height)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, height, steps=4)
+    page.mouse.up()
+    page.wait_for_url("**from=20*")
+    return parse_qs(urlsplit(page.url).query)
+
+
 def test_no_page_makes_the_browser_complain_or_ask_another_host(page, site, complaints):
     hosts = set()
     page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
@@ -261,14 +273,7 @@ def test_ctrl_k_leads_from_a_part_of_a_name_to_the_job_by_keyboard_alone(page, s
 def test_what_is_zoomed_in_on_becomes_the_range_of_the_page_and_a_double_click_goes_back(page, site, complaints):
     page.goto(site + JOB)
     all_charts_drawn(page)
-    box = page.locator("[data-axis=time] .nsewdrag").first.bounding_box()
-    height = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] * 0.3, height)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.7, height, steps=4)
-    page.mouse.up()
-    page.wait_for_url("**from=20*")
-    chosen = parse_qs(urlsplit(page.url).query)
+    chosen = zoomed_in(page)
     assert {"from", "to"} <= chosen.keys()
     all_charts_drawn(page)
     for chart in page.locator("[data-axis=time]").all():
@@ -293,14 +298,7 @@ def test_local_time_moves_the_clocks_of_a_page_and_of_its_charts_and_z_moves_the
     all_charts_drawn(page)
     assert page.evaluate(first_bar) - in_utc == 330
     expect(page.locator("[data-chart*=checkpoints] .xtitle")).to_have_text("+05:30")
-    box = page.locator("[data-axis=time] .nsewdrag").first.bounding_box()
-    height = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] * 0.3, height)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.7, height, steps=4)
-    page.mouse.up()
-    page.wait_for_url("**from=20*")
-    chosen = parse_qs(urlsplit(page.url).query)
+    chosen = zoomed_in(page)
     assert chosen["from"][0] < chosen["to"][0] <= f"{timezone.now():%Y-%m-%dT%H:%M:%SZ}"
     expect(page.locator("#range-from")).to_have_value(re.compile(r"\+05:30$"))
     page.keyboard.press("z")

@@ -1,4 +1,3 @@
-import re
 import signal
 import sqlite3
 import subprocess
@@ -63,7 +62,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 def _first_run(weir: RunningWeir, story: Story) -> None:
     weir.wait_for_line(r"Dashboard +http://")
     story.web_after_s = time.monotonic() - weir.started
-    story.sign_in = _sign_in(weir)
+    story.sign_in = weir.printed_sign_in()
     story.wrong_password_let_in = weir.sign_in("admin", "not the password")
     story.let_in = weir.sign_in(*story.sign_in)
     twin = [sys.executable, "-m", "webapp.supervisor"]
@@ -79,7 +78,7 @@ def _second_run(weir: RunningWeir, story: Story) -> None:
     weir.wait_for_line(r"Dashboard +http://")
     story.second_web_after_s = time.monotonic() - weir.started
     weir.wait_up()
-    story.second_sign_in = _sign_in(weir)
+    story.second_sign_in = weir.printed_sign_in()
     story.second_demo_clusters = _demo_clusters(weir)
     killed = weir.pid_of("gunicorn")
     assert killed
@@ -101,9 +100,3 @@ def _answers(weir: RunningWeir) -> bool:
         return weir.page("/healthz")[0] == 200
     except OSError:
         return False
-
-
-def _sign_in(weir: RunningWeir) -> tuple[str, str]:
-    found = re.search(r"Sign in as (\S+) with password (\S+)", weir.output)
-    assert found, weir.output
-    return found[1], found[2]

@@ -90,6 +90,11 @@ class RunningWeir:
         self.wait_for_line("Weir runs", within_s)
         return time.monotonic() - self.started
 
+    def printed_sign_in(self) -> tuple[str, str]:
+        """User and password, as it prints them when it starts."""
+        found = self.wait_for_line(r"Sign in as (\S+) with password (\S+)")
+        return found[1], found[2]
+
     def interrupt(self) -> int:
         """Ctrl-C; returns the exit code."""
         self.process.send_signal(signal.SIGINT)

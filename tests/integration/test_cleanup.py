@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -148,10 +147,8 @@ def _clean_up(lab: Lab, weir: RunningWeir, story: Story) -> None:
     story.plan, *story.planned = _manage(weir, "plan_cleanup", f"file:{lab.checkpoint_dir}", "--json")
     name = story.plan["plan"]
     story.unapproved = weir.manage("apply_cleanup", name, "--apply").returncode
-    found = re.search(r"Sign in as (\S+) with password (\S+)", weir.output)
-    assert found, weir.output
-    weir.variables["WEIR_APPROVER_PASSWORD"] = found[2]
-    _manage(weir, "approve_cleanup", name, "--user", found[1])
+    user, weir.variables["WEIR_APPROVER_PASSWORD"] = weir.printed_sign_in()
+    _manage(weir, "approve_cleanup", name, "--user", user)
     story.referred = _referred(lab)
     restored = {job_id: lab.checkpoints(job_id)["counts"]["restored"] for job_id in story.jobs[1:]}
     story.applied = _until_settled(weir, name, "--apply")

@@ -86,7 +86,7 @@ def _kill(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     watched.ended_status = _status(weir, watched.job_id)
     blind = f"SELECT 1 FROM fleet_cluster WHERE name = '{CLUSTER}' AND blind_since IS NOT NULL"
     until(lambda: weir.rows(blind), 180, "the cluster's being blind")
-    user, password = weir.wait_for_line(r"Sign in as (\S+) with password (\S+)").groups()
+    user, password = weir.printed_sign_in()
     assert weir.sign_in(user, password)
     watched.fleet_after = weir.page("/")[2]
 

@@ -29,22 +29,16 @@ def weir(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             variables["WEIR_DATABASE_URL"] = stack.enter_context(postgresql()).get_uri()
         running = stack.enter_context(RunningWeir(tmp_path_factory.mktemp("persons") / "home", **variables))
         running.wait_up(1200)
-        assert running.sign_in(*signed_in_as(running))
+        assert running.sign_in(*running.printed_sign_in())
         for rule in ("checkpoint.declined", "pressure.root"):
             until(partial(findings, running, rule), 600, f"a finding of {rule}", every_s=2)
         yield running
 
 
-def signed_in_as(weir: RunningWeir) -> tuple[str, str]:
-    found = re.search(r"Sign in as (\S+) with password (\S+)", weir.output)
-    assert found, weir.output
-    return found[1], found[2]
-
-
 @pytest.fixture(params=SCREENS, ids=[f"{theme}-{width}" for theme, width in SCREENS])
 def visitor(request: pytest.FixtureRequest, browser: Browser, weir: RunningWeir) -> Iterator[Visitor]:  # noqa: F811
     visitor = Visitor.of(browser, f"http://{weir.bind}", *request.param)
-    visitor.sign_in(*signed_in_as(weir))
+    visitor.sign_in(*weir.printed_sign_in())
     yield visitor
     visitor.context.close()
     assert visitor.faults == []

@@ -11,13 +11,12 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST
 
+from webapp.accounts.kept_choices import back, remember
 from webapp.accounts.models import User
-from webapp.accounts.oidc.views import own
 from webapp.lib.api.json_errors import PREFIX
 
 ENGLISH = "en"
@@ -43,7 +42,7 @@ class Language:
         response.headers.setdefault("Content-Language", answered_in)
         patch_vary_headers(response, ("Cookie", "Accept-Language"))
         if getattr(request, "has_signed_in", False) and (chosen := known(getattr(request.user, "language", ""))):
-            remember(response, chosen)
+            remember(response, settings.LANGUAGE_COOKIE_NAME, chosen)
         return response
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]) -> None:
@@ -61,21 +60,14 @@ def choose(request: HttpRequest) -> HttpResponse:
         raise BadRequest(f"Weir has no such language. It has: {', '.join(dict(settings.LANGUAGES))}.")
     if request.user.is_authenticated:
         User.objects.filter(pk=request.user.pk).update(language=language)
-    response = redirect(own(request, request.POST.get("next", "")) or settings.LOGIN_REDIRECT_URL)
-    remember(response, language)
+    response = back(request)
+    remember(response, settings.LANGUAGE_COOKIE_NAME, language)
     return response
 
 
 def known(language: str) -> str:
     """The code where Weir has it, else ""."""
     return language if language in dict(settings.LANGUAGES) else ""
-
-
-def remember(response: HttpResponseBase, language: str) -> None:
-    response.set_cookie(
-        settings.LANGUAGE_COOKIE_NAME, language, max_age=settings.LANGUAGE_COOKIE_AGE,
-        secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax",
-    )  # fmt: skip
 
 
 def is_for_machines(request: HttpRequest) -> bool:

@@ -9,7 +9,6 @@ from datetime import UTC, tzinfo
 from functools import cache
 from typing import Any, cast
 
-from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -18,14 +17,13 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from webapp.accounts.kept_choices import back, remember
 from webapp.accounts.languages import is_for_machines
 from webapp.accounts.models import User
-from webapp.accounts.oidc.views import own
 from webapp.lib import shown_zone, timeranges
 
 COOKIE, BROWSER_COOKIE = "weir_zone", "weir_browser_zone"
 OF_UTC, LOCAL = "UTC", "local"
-_KEPT_S = 365 * 86_400
 
 
 class ShownZone:
@@ -42,7 +40,7 @@ class ShownZone:
             return response
         patch_vary_headers(response, ("Cookie",))
         if getattr(request, "has_signed_in", False) and (chosen := known(getattr(request.user, "time_zone", ""))):
-            remember(response, chosen)
+            remember(response, COOKIE, chosen)
         return response
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
@@ -65,8 +63,8 @@ def choose(request: HttpRequest) -> HttpResponse:
         )
         response = redirect("account")
     else:
-        response = redirect(own(request, request.POST.get("next", "")) or settings.LOGIN_REDIRECT_URL)
-    remember(response, chosen)
+        response = back(request)
+    remember(response, COOKIE, chosen)
     return response
 
 
@@ -83,10 +81,6 @@ def zone_of(request: HttpRequest) -> tzinfo:
 def known(choice: str) -> str:
     """The choice where it is one, else ""."""
     return choice if choice == LOCAL or shown_zone.named(choice) is not None else ""
-
-
-def remember(response: HttpResponseBase, choice: str) -> None:
-    response.set_cookie(COOKIE, choice, max_age=_KEPT_S, secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax")
 
 
 def context(request: HttpRequest) -> dict[str, Any]:

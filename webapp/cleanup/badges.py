@@ -4,8 +4,8 @@ from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import SKIPPED, FileOutcome
 from webapp.lib.badges import UNKNOWN, Badge
+from webapp.lib.filters import words
 from webapp.lib.translations import gettext_lazy as _
-from webapp.storage.code_words import worded
 
 STATES: dict[str, Badge] = {
     PlanState.BUILDING: Badge(_("being made"), "○", "done"),
@@ -34,7 +34,7 @@ def plan_badge(plan: CleanupPlan, *, expired: bool) -> Badge:
 
 
 def outcome_badge(outcome: str) -> Badge:
-    word = worded(outcome)
+    word = words(outcome)
     if outcome in _DONE:
         return Badge(word, "●", "ok")
     return Badge(word, "◆", "warn") if outcome in SKIPPED or outcome == FileOutcome.OCCUPIED else Badge(word, "▲", "crit")

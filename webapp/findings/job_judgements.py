@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from spark_jobs.diagnosis import registry
@@ -65,7 +65,7 @@ def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> No
     judged = JobJudgement.objects.filter(cluster=OuterRef("cluster"), job_id=OuterRef("job_id")).values("judged_to")[:1]
     rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=list(jobs))
     rows.filter(terminal=True).update(health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged))
-    _rank_ended(rows.filter(terminal=True))
+    _rank_ended(cluster, rows.filter(terminal=True))
     running = rows.exclude(terminal=True)
     if not is_seen:
         running.update(health=None, health_state=HealthState.UNKNOWN, judged_at=Subquery(judged))
@@ -81,18 +81,17 @@ def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> No
         running.filter(job_id__in=of_health).update(health=health, health_state=state, judged_at=Subquery(judged))
 
 
-def _rank_ended(ended: Any) -> None:
+def _rank_ended(cluster: str, ended: QuerySet[JobCurrent]) -> None:
     """By their worst finding, which is closed as a rule: it ended with the job."""
-    jobs = dict(ended.values_list("job_id", "cluster"))
-    if not jobs:
+    points_of = dict.fromkeys(ended.values_list("job_id", flat=True), 0)
+    if not points_of:
         return
-    found: dict[str, list[Finding]] = {job: [] for job in jobs}
-    rows = Finding.objects.filter(cluster=next(iter(jobs.values())), job_id__in=list(jobs))
-    for finding in rows.only("job_id", "rule", "severity", "confidence"):
-        found[finding.job_id].append(finding)
+    found = Finding.objects.filter(cluster=cluster, job_id__in=list(points_of))
+    for finding in found.only("job_id", "rule", "severity", "confidence"):
+        points_of[finding.job_id] = max(points_of[finding.job_id], worst_points([finding]))
     by_points: dict[int, list[str]] = defaultdict(list)
-    for job, of_job in found.items():
-        by_points[worst_points(of_job)].append(job)
+    for job, points in points_of.items():
+        by_points[points].append(job)
     for points, of_points in by_points.items():
         ended.filter(job_id__in=of_points).update(worst_finding_points=points)
 

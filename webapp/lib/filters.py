@@ -143,7 +143,10 @@ def of(mapping: Mapping[str, Any], key: str) -> Any:
 @register.filter
 def words(code: str | None) -> str:
     """'start_delay' → 'start delay', where an area has a translation of it in that."""
-    return gettext((code or quantities.UNKNOWN).replace("_", " "))
+    code = code or quantities.UNKNOWN
+    spaced = code.replace("_", " ")
+    known = gettext(spaced)
+    return known if known != spaced else gettext(code).replace("_", " ")
 
 
 @register.filter

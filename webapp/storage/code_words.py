@@ -1,7 +1,5 @@
 """Codes of audits and plans as the filter ``words`` and badges spell them, marked for translation."""
 
-from django.utils.translation import gettext
-
 from webapp.lib.translations import gettext_lazy as _
 
 CODE_WORDS = (
@@ -73,10 +71,3 @@ CODE_WORDS = (
     _("initializing"),
     _("reconciling"),
 )
-
-
-def worded(code: str) -> str:
-    """'age_guard' → 'age guard', in the language of whoever asks."""
-    spaced = code.replace("_", " ")
-    known = gettext(spaced)
-    return known if known != spaced else gettext(code).replace("_", " ")

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_GET
 from spark_jobs.manifest import BadManifest
 from spark_jobs.storage_words import KINDS, REASONS
 from webapp.lib.exports import export_response
+from webapp.lib.filters import words
 from webapp.lib.list_pages import Control, filter_form
 from webapp.storage.auditing import loading
-from webapp.storage.code_words import worded
 from webapp.storage.file_lists import NOT_LIVE, FileFilters, read
 from webapp.storage.newest_audits import latest_of
 from webapp.storage.verdict_files import COLUMNS, FilePage, VerdictFiles
@@ -66,7 +66,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 
 def _options(codes: Iterable[str]) -> list[tuple[str, str]]:
-    return [(code, worded(code)) for code in codes]
+    return [(code, words(code)) for code in codes]
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
