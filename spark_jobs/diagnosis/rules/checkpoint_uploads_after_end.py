@@ -44,11 +44,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not anything_known(window):
         return
     since_ms = window.at_ms - limits[LOOK_BACK] * 1000
-    works = [_Work(one, _worked_until(window, one)) for one in sorted(window.checkpoints, key=by_time)]
-    works = [one for one in works if one.until_ms >= since_ms]
+    works = [work for one in window.checkpoints if (work := _Work(one, _worked_until(window, one))).until_ms >= since_ms]
+    if not any(map(_after_its_end, works)):
+        return
+    works.sort(key=lambda one: by_time(one.checkpoint))
     allowed = window.config.max_concurrent or FLINK_MAX_CONCURRENT
     together, most, over_ms = _most_together(works, allowed)
-    given_up = [one for one in together if one.until_ms > one.checkpoint.ended_ms and one.checkpoint.outcome != "in_progress"]
+    given_up = [one for one in together if _after_its_end(one)]
     if not given_up or over_ms < limits[TOGETHER]:
         return
     newest = max(given_up, key=lambda one: one.until_ms)
@@ -82,8 +84,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _worked_until(window: JobWindow, one: CheckpointSample) -> int:
     if one.outcome == "in_progress":
         return window.at_ms
+    if not one.late_messages:
+        return one.ended_ms
     late_ms = [reported["late_ms"] for reported in one.late_messages if reported.get("late_ms") is not None]
     return one.ended_ms + max(late_ms, default=0)
+
+
+def _after_its_end(work: _Work) -> bool:
+    return work.until_ms > work.checkpoint.ended_ms and work.checkpoint.outcome != "in_progress"
 
 
 def _most_together(works: Sequence[_Work], allowed: int) -> tuple[list[_Work], int, int]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import fsum
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
@@ -43,30 +44,29 @@ class Load:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    loads, tasks = _loads(window)
-    placed = sum(load.tasks for load in loads)
-    if not tasks or placed < REPORTING_SHARE * tasks:
+    tasks = sum(vertex.parallelism or len(vertex.taskmanager_id) for vertex in window.vertex_windows)
+    placed = Counter(filter(None, chain.from_iterable(vertex.taskmanager_id for vertex in window.vertex_windows)))
+    if not tasks or placed.total() < REPORTING_SHARE * tasks:
         raise NotJudged("on which TaskManagers its subtasks run")
-    if len(loads) < 2:
-        return
-    mean, fullest = placed / len(loads), max(loads, key=lambda load: (load.tasks, load.busy, load.taskmanager_id))
-    if fullest.tasks >= limits[RATIO] * mean and fullest.tasks - mean >= limits[EXTRA]:
+    mean, most = placed.total() / len(placed), max(placed.values())
+    if len(placed) > 1 and most >= limits[RATIO] * mean and most - mean >= limits[EXTRA]:
+        loads = _loads(window)
+        fullest = max(loads, key=lambda load: (load.tasks, load.busy, load.taskmanager_id))
         yield _finding(window, limits, loads, fullest, mean)
 
 
-def _loads(window: JobWindow) -> tuple[list[Load], int]:
-    """By TaskManager, and how many tasks there are."""
+def _loads(window: JobWindow) -> list[Load]:
+    """By TaskManager."""
     of_vertices: dict[str, Counter[str]] = {}
-    busy, hosts, tasks = dict[str, list[float]](), dict[str, str | None](), 0
+    busy, hosts = dict[str, list[float]](), dict[str, str | None]()
     for vertex in window.vertex_windows:
-        tasks += vertex.parallelism or len(vertex.taskmanager_id)
         for subtask, taskmanager in enumerate(vertex.taskmanager_id):
             if taskmanager:
                 of_vertices.setdefault(taskmanager, Counter())[vertex.vertex_id] += 1
                 hosts.setdefault(taskmanager, value(vertex.host, subtask))
                 busy.setdefault(taskmanager, []).append(value(vertex.busy_ratio, subtask) or 0.0)
     found = (Load(name, hosts[name], counts.total(), fsum(busy[name]), counts) for name, counts in of_vertices.items())
-    return sorted(found, key=lambda load: load.taskmanager_id), tasks
+    return sorted(found, key=lambda load: load.taskmanager_id)
 
 
 def _finding(window: JobWindow, limits: Limits, loads: list[Load], fullest: Load, mean: float) -> Finding:

@@ -31,7 +31,7 @@ DAY_MS = 86_400_000
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if window.terminal:
+    if window.terminal or not (window.events or limits[SET]):  # no sink tells of transactions: nothing to be counted
         return
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     found = transactions_of(window.checkpoints, window.starts, window.events, window.at_ms, since_ms, int(limits[SET]))
