@@ -237,3 +237,11 @@ def test_the_last_administrator_is_neither_demoted_nor_closed_nor_deleted_in_the
     assert root.is_superuser and root.is_active
     member("ada", "admin")
     assert client.post(f"{address}change/", {**kept, "is_active": "on"}).status_code == 302
+
+
+def test_password_managers_learn_whose_password_is_changed_and_the_form_does_not_send_it() -> None:
+    client = Client()
+    client.force_login(person("ann"))
+    form = client.get("/account/").content.decode().partition('action="/account/password/"')[2].partition("</form>")[0]
+    field = form.partition('<input type="text"')[2].partition(">")[0]
+    assert 'autocomplete="username" value="ann"' in field and " hidden" in field and " name=" not in field
