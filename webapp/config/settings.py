@@ -17,6 +17,7 @@ ALLOWED_HOSTS = WEIR.allowed_hosts
 CSRF_TRUSTED_ORIGINS = WEIR.trusted_origins
 
 INSTALLED_APPS = [
+    "webapp.accounts.apps.AccountsConfig",  # before Django's, whose commands it has in its own way
     "webapp.accounts.apps.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -29,7 +30,6 @@ INSTALLED_APPS = [
     "drf_spectacular",
     # From the floor to the roof, as pyproject.toml orders them.
     "webapp.charts",
-    "webapp.accounts.apps.AccountsConfig",
     "webapp.work.apps.WorkConfig",
     "webapp.fleet",
     "webapp.backend",

@@ -96,6 +96,36 @@ def test_a_command_that_writes_is_noted_with_how_it_ended_and_one_that_reads_is_
     assert out.getvalue().splitlines()[0] not in repr(list(AuditEntry.objects.values()))
 
 
+def test_django_s_commands_that_make_people_and_change_passwords_are_noted_with_whom_they_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DJANGO_SUPERUSER_USERNAME", "eva")
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
+    quiet = {"stdout": StringIO(), "stderr": StringIO()}
+    call_command("createsuperuser", interactive=False, email="", **quiet)
+    with pytest.raises(CommandError, match="already taken"):
+        call_command("createsuperuser", interactive=False, email="", **quiet)
+    monkeypatch.setattr("getpass.getpass", lambda prompt="": "another " + PASSWORD)
+    call_command("changepassword", "eva", **quiet)
+    with pytest.raises(CommandError, match="does not exist"):
+        call_command("changepassword", "nobody", **quiet)
+    told = list(AuditEntry.objects.order_by("id").values_list("action", "subject", "outcome", "door"))
+    assert told == [
+        ("person.add", "eva", "done", "command"),
+        ("person.add", "", "failed", "command"),
+        ("person.password", "eva", "done", "command"),
+        ("person.password", "nobody", "failed", "command"),
+    ]
+    assert User.objects.get().check_password("another " + PASSWORD) and PASSWORD not in repr(list(AuditEntry.objects.values()))
+    assert "(command line)" in AuditEntry.objects.order_by("id")[0].person
+
+
+def test_the_first_administrator_is_noted_once() -> None:
+    call_command("ensure_admin", stdout=StringIO())
+    call_command("ensure_admin", stdout=StringIO())
+    assert list(AuditEntry.objects.values_list("action", "subject", "outcome")) == [("person.add", "admin", "done")]
+
+
 def test_a_write_that_the_process_did_not_survive_is_there_with_an_unknown_outcome() -> None:
     entry(outcome="", status=None)
     assert "? unknown" in administrator().get("/access/audit/").content.decode()

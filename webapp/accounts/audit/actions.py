@@ -5,6 +5,7 @@ from dataclasses import dataclass
 SIGN_IN, SIGN_OUT = "sign-in", "sign-out"
 ADMINISTRATION = "administration.change"
 UNDECLARED = "other.write"
+RESTORE, NEW_PERSON = "weir.restore", "person.add"
 NEVER = ("api-push-json", "api-push-otlp", "api-push-otlp-metrics", "api-push-loki")
 """What log shippers push every few seconds with tokens that open nothing else: measurements, and nobody's decision."""
 
@@ -40,7 +41,7 @@ ACTIONS: dict[str, Action] = {
     "account-sign-out": Action("sessions.end"),
     "choose-language": Action("language.choose"),
     "choose-time-zone": Action("time-zone.choose"),
-    "access-user-add": Action("person.add"),
+    "access-user-add": Action(NEW_PERSON),
     "access-user-change": Action("person.change", _PERSON),
     "access-user-switch": Action("person.switch", _PERSON),
     "access-user-password": Action("person.password", _PERSON),
@@ -133,7 +134,9 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "approve_cleanup": ("plan.approve", ()),
     "audit_storage": ("storage.audit", ()),
     "backup": ("weir.backup", ()),
+    "changepassword": ("person.password", ()),
     "create_token": ("token.issue", ()),
+    "createsuperuser": (NEW_PERSON, ()),
     "deliveries": ("delivery.replay", ("replay",)),
     "discover": ("cluster.discover", ("apply",)),
     "import_recording": ("recording.import", ()),
@@ -149,8 +152,6 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
 """Commands that write → what the log calls it, and options of which one has to be given, or it only reads. A backup reads everything,
 secrets too. ``ensure_admin`` and ``restore`` make their entries themselves."""
 
-RESTORE, FIRST_ADMINISTRATOR = "weir.restore", "person.add"
-
 
 def action_of(address: str, method: str) -> Action:
     """``address``: its name with the name space in front."""
@@ -162,4 +163,4 @@ def action_of(address: str, method: str) -> Action:
 def codes() -> list[str]:
     """All that an entry can have, by name."""
     by_command = {code for code, _ in COMMANDS.values()}
-    return sorted({ADMINISTRATION, UNDECLARED, RESTORE, FIRST_ADMINISTRATOR, *by_command, *(action.code for action in ACTIONS.values())})
+    return sorted({ADMINISTRATION, UNDECLARED, RESTORE, NEW_PERSON, *by_command, *(action.code for action in ACTIONS.values())})

@@ -4,6 +4,7 @@ import getpass
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -18,6 +19,7 @@ Outcome = AuditEntry.Outcome
 CHANGES_NOTHING = ("backup",)
 """Done even where it cannot be noted, as while somebody else holds the lock of an SQLite database."""
 
+_learned: ContextVar[dict[str, Any]] = ContextVar("learned")
 logger = logging.getLogger(__name__)
 
 
@@ -41,7 +43,8 @@ def noted(name: str, options: dict[str, Any]) -> Iterator[None]:
         logger.exception("the audit log could not be written")
         yield
         return
-    outcome, status = Outcome.FAILED, 1
+    outcome, status, learned = Outcome.FAILED, 1, dict[str, Any]()
+    told_later = _learned.set(learned)
     try:
         yield
         outcome, status = Outcome.DONE, 0
@@ -53,7 +56,14 @@ def noted(name: str, options: dict[str, Any]) -> Iterator[None]:
         outcome = {0: Outcome.DONE, preparation.REFUSED: Outcome.REFUSED}.get(status, Outcome.FAILED)
         raise
     finally:
-        AuditEntry.objects.end(entry.pk, outcome=outcome, status=status)
+        _learned.reset(told_later)
+        more = told.details(learned)
+        AuditEntry.objects.end(entry.pk, more and {**details, **more, "command": name}, told.subject(more), outcome=outcome, status=status)
+
+
+def learn(**entered: Any) -> None:
+    """For the entry of the command that runs: what it was not given as an option, but asked for."""
+    _learned.get({}).update(entered)
 
 
 def who() -> str:

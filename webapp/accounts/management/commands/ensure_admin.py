@@ -6,9 +6,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 
 from webapp.accounts.audit import entries
-from webapp.accounts.audit.actions import FIRST_ADMINISTRATOR
+from webapp.accounts.audit.actions import NEW_PERSON
 from webapp.accounts.audit.commands import who
 from webapp.accounts.models import AuditEntry, User
 from webapp.config.preparation import PreparedCommand
@@ -29,9 +30,10 @@ class Command(PreparedCommand):
         password = None
         if user is None and not others:
             password = kept(settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15))
-            User.objects.create_superuser(NAME, password=password)
             made = {"role": "admin", "command": "ensure_admin"}
-            entries.of_command(FIRST_ADMINISTRATOR, who(), NAME, made, outcome=AuditEntry.Outcome.DONE, status=0)
+            with transaction.atomic():
+                User.objects.create_superuser(NAME, password=password)
+                entries.of_command(NEW_PERSON, who(), NAME, made, outcome=AuditEntry.Outcome.DONE, status=0)
         elif user is not None:
             remembered = settings.WEIR.home / "secrets" / "admin_password"
             text = remembered.read_text().strip() if remembered.is_file() else ""
