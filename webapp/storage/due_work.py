@@ -21,7 +21,7 @@ register(
         every=work_keys.audits_s,
         has_work=lambda attempt: attempt.by_hand or not disk_budget.problems(),
         do=scheduled_audits.audit_all,
-        next_at=lambda ended: ended.ended + LOOKS_FOR_ROOM_EVERY if ended.idle else None,
+        next_at=lambda done: done.ended + LOOKS_FOR_ROOM_EVERY if done.idle else work_keys.after(done.began, done.ended),
     ),
     Work(
         work_keys.AGE_RULES,

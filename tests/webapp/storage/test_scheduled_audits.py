@@ -1,6 +1,7 @@
 """Audits and simulations as due work of the pipeline."""
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
@@ -8,7 +9,7 @@ from django.utils import timezone
 from tests.webapp.storage.builders import audit, root, root_figures
 from tests.webapp.storage.test_loading import ROW
 from webapp.storage.auditing import work_keys
-from webapp.storage.models import AgeRuleResult, RootFigures, StorageAudit
+from webapp.storage.models import AgeRuleResult, RootFigures, StorageAudit, StorageRoot
 from webapp.work import registry, spark_process
 from webapp.work.models import DueWork, PipelineRun
 from webapp.work.perform import Performed, perform
@@ -47,6 +48,18 @@ def test_one_audit_looks_at_all_roots_together(tmp_path, spark):
     of = StorageAudit.objects.get()
     assert (of.roots, RootFigures.objects.count()) == ([f"file:{tmp_path}/a", f"file:{tmp_path}/b"], 2)
     assert (PipelineRun.objects.get().kind, of.run) == ("storage", PipelineRun.objects.get())
+
+
+def test_a_root_that_was_added_while_an_audit_ran_is_audited_next(tmp_path, spark):
+    (tmp_path / "a").mkdir()
+    root(f"file:{tmp_path}/a")
+    StorageRoot.objects.update(created_at=timezone.now() - timedelta(hours=1))
+    spark.found = lambda audit_id: {"storage_root": [[ROW | {"audit_id": audit_id, "root": f"file:{tmp_path}/a"}]]}
+    done(work_keys.AUDIT)
+    assert DueWork.objects.get(key=work_keys.AUDIT).next_attempt_at > timezone.now() + timedelta(hours=5)
+    spark.found = lambda audit_id: root("s3://added") and {"storage_root": [[ROW | {"audit_id": audit_id, "root": f"file:{tmp_path}/a"}]]}
+    done(work_keys.AUDIT)
+    assert DueWork.objects.get(key=work_keys.AUDIT).next_attempt_at <= timezone.now()
 
 
 def test_simulations_that_were_asked_for_are_done_and_one_that_fails_says_why(tmp_path, monkeypatch):

@@ -22,6 +22,11 @@ def age_rules_s() -> dict[str, int]:
     return {AGE_RULES: MINUTE_S} if StorageRoot.objects.audited().exists() or StorageAudit.objects.exists() else {}
 
 
+def after(began: datetime, ended: datetime) -> datetime | None:
+    """The next audit: at once where a root was added after this one had begun, else in its interval (None)."""
+    return ended if StorageRoot.objects.audited().filter(created_at__gt=began).exists() else None
+
+
 def audit_now(at: datetime) -> bool:
     """An audit of all roots is due now; False where none is audited."""
     intervals = audits_s()

@@ -6,9 +6,11 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
+from django.utils import timezone
 
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import Cluster
+from webapp.storage.auditing.work_keys import audit_now
 from webapp.storage.choices import RootKind
 from webapp.storage.models import StorageRoot
 from webapp.storage.registration import attest, placed, save
@@ -42,7 +44,7 @@ class Command(PreparedCommand):
         except ValidationError as error:
             raise CommandError(" ".join(error.messages), returncode=REFUSED) from error
         fields = {"root": row.uri, "read_at": row.read_at, "kind": row.kind, "attested": row.is_attested, "clusters": options["cluster"]}
-        self.stdout.write(json.dumps(fields) if options["json"] else f"{row.uri} is registered; the next audit looks at it.")
+        self.stdout.write(json.dumps(fields) if options["json"] else f"{row.uri} is registered; an audit is due now.")
         return None
 
     def _save(self, options: dict[str, Any]) -> StorageRoot:
@@ -57,6 +59,7 @@ class Command(PreparedCommand):
         row.read_at, row.kind, row.audit_every_h = options["read_at"], options["kind"], options["every"]
         row.quarantine_uri, row.replication = options["quarantine"], options["replication"]
         save(row, clusters)
+        audit_now(timezone.now())
         if options["attest"]:
             attest(row, f"{options['attest']} (command line)")
         return row
