@@ -22,6 +22,8 @@ STATES: dict[str, Badge] = {
     PlanState.PURGED: Badge(_("purged"), "■", "ok"),
     PlanState.WITHDRAWN: Badge(_("withdrawn"), "■", "unknown"),
 }
+EMPTY = Badge(_("holds no file"), "■", "unknown")
+"""There is nothing to approve."""
 EXPIRED = Badge(_("expired"), "■", "unknown")
 _DONE = frozenset({FileOutcome.QUARANTINED, FileOutcome.RESTORED, FileOutcome.PURGED})
 
@@ -30,6 +32,8 @@ def plan_badge(plan: CleanupPlan, *, expired: bool) -> Badge:
     """``expired`` counts only while the plan could still be applied."""
     if expired and plan.state in (PlanState.PLANNED, PlanState.APPROVED):
         return EXPIRED
+    if plan.state == PlanState.PLANNED and not plan.files:
+        return EMPTY
     return STATES.get(plan.state, UNKNOWN)
 
 
