@@ -15,6 +15,7 @@ from tests.webapp.cleanup.worlds import World
 from webapp.cleanup import orders
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
+from webapp.storage.models import RootFigures
 
 
 @pytest.fixture
@@ -67,6 +68,14 @@ def test_the_list_shows_plans_and_what_was_not_made(viewer: Client, plan: Cleanu
     CleanupPlan.objects.update(trouble="no such quarantine", state=PlanState.REFUSED)
     page = viewer.get(reverse("cleanup-plans")).content.decode()
     assert plan.short_name in page and "no such quarantine" in page
+
+
+def test_a_plan_without_a_file_does_not_wait_for_approval(viewer: Client, audited: World) -> None:
+    RootFigures.objects.update(cleanable=False)
+    plan = stored.made(audited)
+    assert (plan.files, plan.state) == (0, PlanState.PLANNED)
+    for page in (viewer.get(reverse("cleanup-plans")), viewer.get(address(plan))):
+        assert "holds no file" in page.content.decode() and "waits for approval" not in page.content.decode()
 
 
 def test_an_operator_asks_for_a_plan_and_the_workers_make_it(operator: Client, audited: World) -> None:
