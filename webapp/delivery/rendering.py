@@ -1,15 +1,20 @@
 """From a claimed row to the request of this attempt."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.core.exceptions import ImproperlyConfigured
+from django.utils import translation
 
 from webapp.delivery.choices import DeliveryState, FormatName
 from webapp.delivery.formats.base import Addressee, Format, Outgoing, Rendered
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, DeliveryAlert
 from webapp.delivery.notices import Notice
+from webapp.lib import shown_zone
+
+LANGUAGE = "en"
+"""Of every notice: who gets it is not who happened to cause it."""
 
 
 class CannotRender(Exception):
@@ -42,7 +47,12 @@ def still_news(row: Delivery) -> Notice | None:
 
 
 def rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
-    """Raises :class:`CannotRender`."""
+    """In English and UTC, whatever the language and zone of a page that it is asked from. Raises :class:`CannotRender`."""
+    with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
+        return _rendered(row, notice, at)
+
+
+def _rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
     endpoint = row.endpoint
     try:
         to = Addressee(

@@ -3,12 +3,12 @@
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.utils.translation import gettext
 
 from webapp.config import schedule
 from webapp.fleet.freshness import LEAST_CYCLE_S, MISSED_CYCLES
 from webapp.fleet.models import SourceReading
 from webapp.freshness.problems import Problem
+from webapp.lib.instants import utc_text
 from webapp.work.models import DueWork, Heartbeat, PipelineAlarm
 from webapp.work.registry import work_of
 
@@ -27,12 +27,14 @@ def problems(now: datetime) -> list[Problem]:
     found = []
     silence = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
     if tick is None or abs(now - tick.at) > silence:
-        since = gettext("since %(at)s UTC") % {"at": f"{tick.at:%Y-%m-%d %H:%M:%S}"} if tick else "yet"
+        at = utc_text(tick.at) if tick else ""
         found.append(
             Problem(
                 "beat.silent",
                 TICK,
-                gettext("Nothing was scheduled %(since)s: is the beat running, and a worker of queue default?") % {"since": since},
+                f"Nothing was scheduled since {at}: is the beat running, and a worker of queue default?"
+                if at
+                else "Nothing was scheduled yet: is the beat running, and a worker of queue default?",
             )
         )
     for row in rows:
@@ -43,7 +45,7 @@ def problems(now: datetime) -> list[Problem]:
         Problem(
             "source.unreadable",
             source.name,
-            gettext("Its clusters stay as they were last listed. %(last_error)s") % {"last_error": source.last_error},
+            f"Its clusters stay as they were last listed. {source.last_error}",
         )
         for source in (SourceReading.objects.failing(now - UNREAD_FOR) if settings.WEIR.sources else ())
     ]
@@ -56,22 +58,21 @@ def _problem_of(row: DueWork, now: datetime) -> Problem | None:
         return Problem(
             "work.failing",
             row.key,
-            gettext("It failed %(failures)s times in a row: %(last_error)s") % {"failures": row.failures, "last_error": row.last_error},
+            f"It failed {row.failures} times in a row: {row.last_error}",
         )
     if not row.is_held(now) and row.next_attempt_at < now - allowed:
         queue = work_of(row.key).task.queue
         return Problem(
             "work.waiting",
             row.key,
-            gettext("It is due since %(next_attempt_at)s UTC and nobody takes it up: is a worker of queue %(queue)s running?")
-            % {"next_attempt_at": f"{row.next_attempt_at:%Y-%m-%d %H:%M:%S}", "queue": queue},
+            f"It is due since {utc_text(row.next_attempt_at)} and nobody takes it up: is a worker of queue {queue} running?",
         )
     began = row.last_success_at or row.last_started_at
     if began is not None and row.is_held(now) and began < now - allowed - timedelta(seconds=interval_s * MISSED_CYCLES):
         return Problem(
             "work.slow",
             row.key,
-            gettext("Its last success was at %(began)s UTC; the present run takes long.") % {"began": f"{began:%Y-%m-%d %H:%M:%S}"},
+            f"Its last success was at {utc_text(began)}; the present run takes long.",
         )
     return None
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db.models import Sum
-from django.utils.translation import gettext
 
 from webapp.freshness.problems import Problem
 from webapp.work.models import KeptSize, PipelineAlarm
@@ -45,18 +44,18 @@ def problems() -> list[Problem]:
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
         if free_bytes < least or (free_bytes < least * MORE_TO_RESUME and _is_stopped(str(folder))):
-            detail = gettext(
-                "Nothing is collected: of the disk of %(folder)s %(free_bytes)s are free, and Weir leaves %(least)s "
-                "(WEIR_LEAST_FREE_MB). It resumes by itself at %(resumes_at)s."
-            ) % {"folder": folder, "free_bytes": _mb(free_bytes), "least": _mb(least), "resumes_at": _mb(least * MORE_TO_RESUME)}
+            detail = (
+                f"Nothing is collected: of the disk of {folder} {_mb(free_bytes)} are free, and Weir leaves {_mb(least)} "
+                f"(WEIR_LEAST_FREE_MB). It resumes by itself at {_mb(least * MORE_TO_RESUME)}."
+            )
             found.append(Problem(CODE, str(folder), detail))
     most: float = settings.WEIR.most_kept_mb * 1_000_000
     kept = kept_bytes() if most else 0
     if most and (kept > most or (kept > most / MORE_TO_RESUME and _is_stopped(KEPT))):
-        detail = gettext(
-            "Nothing is collected: Weir keeps %(kept)s, and may keep %(most)s (WEIR_MOST_KEPT_MB). "
-            "It resumes by itself below %(resumes_at)s."
-        ) % {"kept": _mb(kept), "most": _mb(most), "resumes_at": _mb(most / MORE_TO_RESUME)}
+        detail = (
+            f"Nothing is collected: Weir keeps {_mb(kept)}, and may keep {_mb(most)} (WEIR_MOST_KEPT_MB). "
+            f"It resumes by itself below {_mb(most / MORE_TO_RESUME)}."
+        )
         found.append(Problem(CODE, KEPT, detail))
     return found
 

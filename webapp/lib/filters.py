@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from ingest import log_lines
 from ingest.replay.shipped import CLUSTERS, RECORDED_ON
-from webapp.lib import instants, quantities, shown_zone
+from webapp.lib import code_words, instants, quantities, shown_zone
 
 register = template.Library()
 
@@ -144,9 +144,9 @@ def of(mapping: Mapping[str, Any], key: str) -> Any:
 def words(code: str | None) -> str:
     """'start_delay' → 'start delay', where an area has a translation of it in that."""
     code = code or quantities.UNKNOWN
-    spaced = code.replace("_", " ")
+    spaced = code_words.spaced(code)
     known = gettext(spaced)
-    return known if known != spaced else gettext(code).replace("_", " ")
+    return known if known != spaced or code in code_words.READ_AS else gettext(code).replace("_", " ")
 
 
 @register.filter

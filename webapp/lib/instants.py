@@ -36,6 +36,11 @@ def instant_text(instant: datetime | None) -> str:
     return f"{_local(instant):%Y-%m-%d %H:%M:%S} {shown_zone.offset_text(instant)}" if instant else UNKNOWN
 
 
+def utc_text(instant: datetime) -> str:
+    """'2026-11-21 04:10:31 UTC' whoever reads it, for what is kept or sent; pages show it by ``|in_zone``."""
+    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def minute_text(instant: datetime | None) -> str:
     """'2026-11-21 04:10 UTC', for what people set: nobody counts its seconds."""
     return f"{_local(instant):%Y-%m-%d %H:%M} {shown_zone.offset_text(instant)}" if instant else UNKNOWN

@@ -9,7 +9,7 @@ from webapp.wording.forms import FIGURE, FOREIGN, NAME, NAMES, NUMBER, PHRASE
 _FIGURES = frozenset({"bytes_text", "ms_text", "share_text"})
 _OF_NAMES = frozenset({"brief", "brief_name", "vertex_name", "subtask_text", "str", "int", "len", "round", "sum", "min", "max"})
 _OF_OTHERS = frozenset({"message", "exception", "failure_message", "group"})
-_FIELDS_OF_OTHERS = _OF_OTHERS | {"error", "trouble"}
+_FIELDS_OF_OTHERS = _OF_OTHERS | {"error", "last_error", "trouble"}
 """What Flink or a storage says; ``group``: failures by their exception."""
 _DEEPEST = 6
 _RANK = {kind: rank for rank, kind in enumerate((NUMBER, FIGURE, NAME, NAMES, PHRASE, FOREIGN))}

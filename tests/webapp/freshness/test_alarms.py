@@ -1,15 +1,19 @@
 """Weir notices when it does not run, also when no worker is left to say so."""
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.cache import cache
+from django.template import Context, Template
 from django.test import Client
+from django.utils import translation
 
 from webapp.accounts.models import ApiToken, User
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.freshness import alarms
 from webapp.freshness.status import recent_status, status
+from webapp.lib import shown_zone
 from webapp.pipeline import tasks
 from webapp.work.models import DueWork, Heartbeat, PipelineAlarm
 
@@ -44,6 +48,16 @@ def test_work_that_nobody_takes_up_names_the_queue_that_lacks_a_worker() -> None
     found = alarms.problems(NOW)
     assert [(problem.code, problem.subject) for problem in found] == [("work.waiting", "spark/cycle")]
     assert "a worker of queue spark" in found[0].detail
+
+
+def test_a_problem_is_kept_in_english_and_utc_and_shown_in_the_language_and_zone_of_the_page() -> None:
+    DueWork.objects.filter(key="spark/cycle").update(next_attempt_at=NOW - timedelta(minutes=5))
+    page = Template("{{ detail|translated|in_zone }}")
+    with translation.override("zh-hans"), shown_zone.within(lambda: ZoneInfo("Asia/Shanghai")):
+        detail = alarms.problems(NOW)[0].detail
+        shown = page.render(Context({"detail": detail}))
+    assert detail.startswith("It is due since 2025-03-01 11:55:00 UTC and nobody takes it up")
+    assert shown == "自 2025-03-01 19:55:00 +08:00 起到期，却无人接手：队列 spark 的 worker 在运行吗？"
 
 
 def test_work_that_is_in_progress_is_not_waiting() -> None:
