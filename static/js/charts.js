@@ -12,6 +12,8 @@
     heading.textContent = title;
     message.append(heading, text);
     chart.replaceChildren(message);
+    // Of an image only its name is read; this text has to be.
+    chart.setAttribute("role", "group");
     chart.dataset.state = "empty";
   }
 
@@ -32,6 +34,7 @@
       if (!answer.figure) return say(chart, answer.empty.title, answer.empty.text);
       chart.replaceChildren();
       figures.set(chart, answer.figure);
+      chart.setAttribute("role", "img");
       await draw(chart);
       chart.on("plotly_click", open);
       chart.on("plotly_clickannotation", (event) => { if (/^\/(findings|jobs)\//.test(event.annotation.name || "")) location.assign(event.annotation.name); });
@@ -103,6 +106,25 @@
     await draw(chart);
   }
   document.addEventListener("weir:refreshed", () => figures.forEach((_figure, chart) => renew(chart).catch(() => {})));
+
+  // Only what was in view is drawn: a press of Ctrl P waits for the rest. A browser's own menu prints what there is.
+  const allDrawn = () => charts.filter((chart) => figures.has(chart));
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "p" || event.shiftKey || event.altKey || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    const missing = charts.filter((chart) => !chart.dataset.state && !chart.dataset.after);
+    Promise.all(missing.map((chart) => { seen.unobserve(chart); return load(chart); })).finally(() => print());
+  });
+  let themeBefore;
+  addEventListener("beforeprint", () => {
+    themeBefore = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light";
+    allDrawn().forEach((chart) => onPaper.draw(chart, draw));
+  });
+  addEventListener("afterprint", () => {
+    if (themeBefore) document.documentElement.dataset.theme = themeBefore; else delete document.documentElement.dataset.theme;
+    allDrawn().forEach((chart) => onPaper.restore(chart, draw));
+  });
 
   document.addEventListener("weir:theme", () => figures.forEach((_figure, chart) => draw(chart)));
 

@@ -33,11 +33,11 @@
     before = { theme: root.dataset.theme, closed: [...document.querySelectorAll("details:not([open])")] };
     root.dataset.theme = "light";
     before.closed.forEach((details) => { details.open = true; });
-    charts.forEach((chart) => { draw(chart); Plotly.relayout(chart, { width: 650 }); });
+    charts.forEach((chart) => onPaper.draw(chart, draw));
   });
   addEventListener("afterprint", () => {
     if (before.theme) root.dataset.theme = before.theme; else delete root.dataset.theme;
     before.closed.forEach((details) => { details.open = false; });
-    charts.forEach((chart) => { draw(chart); Plotly.relayout(chart, { autosize: true }); });
+    charts.forEach((chart) => onPaper.restore(chart, draw));
   });
 })();
