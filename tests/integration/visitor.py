@@ -18,6 +18,12 @@ FORWARD = """(selector) => {
   return !!wanted && !!(document.activeElement.compareDocumentPosition(wanted) & Node.DOCUMENT_POSITION_FOLLOWING);
 }"""
 
+IN_SIGHT = """() => {
+  const at = document.activeElement;
+  const shown = ({x, y, width, height}) => document.elementFromPoint(x + width / 2, y + height / 2);
+  return [...at.getClientRects()].some((box) => { const there = shown(box); return there && (at.contains(there) || there.contains(at)); });
+}"""
+
 
 @dataclass
 class Visitor:
@@ -62,6 +68,8 @@ class Visitor:
         key = "Tab" if self.page.evaluate(FORWARD, selector) else "Shift+Tab"
         for _ in range(PRESSES):
             if self.page.evaluate(FOCUSED, selector):
+                if not self.page.evaluate(IN_SIGHT):
+                    self.fault(f"{selector} has the focus and is not in sight")
                 return
             self.page.keyboard.press(key)
         raise AssertionError(f"{selector} is not reached by {key} on {self.page.url}")
