@@ -24,15 +24,17 @@
     document.cookie = `weir_demo_went=${stops};path=/;max-age=${YEAR_S};samesite=lax`;
   }
 
-  // What scrolls sideways must be reachable by keyboard; what fits must not cost a key press.
+  // What scrolls must be reachable by keyboard; what fits must not cost a key press.
+  const scrolls = (box) => box.scrollWidth > box.clientWidth || (!box.matches(".scroll") && box.scrollHeight > box.clientHeight);
   function reachScrolling() {
-    document.querySelectorAll(".scroll").forEach((box) => {
-      if (box.scrollWidth > box.clientWidth) {
+    document.querySelectorAll(".scroll, details pre, details > dl.facts").forEach((box) => {
+      if (scrolls(box)) {
         box.tabIndex = 0;
-        box.setAttribute("role", "region");
-        const caption = box.querySelector("caption") || box.closest("section")?.querySelector("h2, h3");
+        if (box.tagName === "DL") return; // It would be no list any more.
+        if (!box.hasAttribute("role")) box.setAttribute("role", "group");
+        const caption = box.querySelector("caption") || box.closest("details, section")?.querySelector("summary, h2, h3");
         if (!box.hasAttribute("aria-label") && caption) box.setAttribute("aria-label", caption.textContent.trim());
-      } else if (!box.classList.contains("tall")) box.removeAttribute("tabindex");
+      } else if (!box.matches(".tall, .payload")) box.removeAttribute("tabindex");
     });
   }
 
