@@ -1,4 +1,4 @@
-// Small habits of every page: theme toggle, boxes that scroll, menus that close, dialogs, forms that submit on change, confirmations.
+// Small habits of every page: theme toggle, menus that close, dialogs, forms that submit on change, confirmations.
 "use strict";
 
 (() => {
@@ -23,22 +23,6 @@
     const stops = [...new Set([...before, stop])].join(".");
     document.cookie = `weir_demo_went=${stops};path=/;max-age=${YEAR_S};samesite=lax`;
   }
-
-  // What scrolls must be reachable by keyboard; what fits must not cost a key press.
-  const scrolls = (box) => box.scrollWidth > box.clientWidth || (!box.matches(".scroll") && box.scrollHeight > box.clientHeight);
-  function reachScrolling() {
-    document.querySelectorAll(".scroll, details pre, details > dl.facts").forEach((box) => {
-      if (scrolls(box)) {
-        box.tabIndex = 0;
-        if (box.tagName === "DL") return; // It would be no list any more.
-        if (!box.hasAttribute("role")) box.setAttribute("role", "group");
-        const caption = box.querySelector("caption") || box.closest("details, section")?.querySelector("summary, h2, h3");
-        if (!box.hasAttribute("aria-label") && caption) box.setAttribute("aria-label", caption.textContent.trim());
-      } else if (!box.matches(".tall, .payload")) box.removeAttribute("tabindex");
-    });
-  }
-
-  new ResizeObserver(reachScrolling).observe(document.body);
 
   // In which zone the browser is only it knows. A page that is to be in it and is not is asked for again, once.
   function sayZone() {

@@ -20,7 +20,7 @@ from webapp.reports.presentation import PresentedReport, shown
 from webapp.reports.renderers.figures import JobCharts, charts_of
 
 STYLES = ("css/tokens.css", "css/base.css", "css/reports.css", "css/report_file.css")
-SCRIPTS = ("vendor/plotly/plotly-cartesian.min.js", "js/figures.js", "js/report.js")
+SCRIPTS = ("vendor/plotly/plotly-cartesian.min.js", "js/figures.js", "js/scrolling.js", "js/report.js")
 
 
 def render(document: Document, *, for_print: bool = False) -> str:
