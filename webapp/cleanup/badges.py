@@ -2,9 +2,8 @@
 
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
-from webapp.cleanup.outcomes import SKIPPED, FileOutcome
+from webapp.cleanup.outcomes import FileOutcome
 from webapp.lib.badges import UNKNOWN, Badge
-from webapp.lib.filters import words
 from webapp.lib.translations import gettext_lazy as _
 
 STATES: dict[str, Badge] = {
@@ -25,7 +24,19 @@ STATES: dict[str, Badge] = {
 EMPTY = Badge(_("holds no file"), "■", "unknown")
 """There is nothing to approve."""
 EXPIRED = Badge(_("expired"), "■", "unknown")
-_DONE = frozenset({FileOutcome.QUARANTINED, FileOutcome.RESTORED, FileOutcome.PURGED})
+OUTCOMES: dict[str, Badge] = {
+    FileOutcome.QUARANTINED: Badge(_("quarantined"), "●", "ok"),
+    FileOutcome.CHANGED: Badge(_("changed"), "◆", "warn"),
+    FileOutcome.GONE: Badge(_("gone"), "◆", "warn"),
+    FileOutcome.REFERRED: Badge(_("referred"), "◆", "warn"),
+    FileOutcome.JUDGED_ANEW: Badge(_("judged anew"), "◆", "warn"),
+    FileOutcome.LINKED: Badge(_("linked"), "◆", "warn"),
+    FileOutcome.FAILED: Badge(_("failed"), "▲", "crit"),
+    FileOutcome.NOT_REACHED: Badge(_("not reached"), "◆", "warn"),
+    FileOutcome.RESTORED: Badge(_("restored"), "●", "ok"),
+    FileOutcome.OCCUPIED: Badge(_("occupied"), "◆", "warn"),
+    FileOutcome.PURGED: Badge(_("purged"), "●", "ok"),
+}
 
 
 def plan_badge(plan: CleanupPlan, *, expired: bool) -> Badge:
@@ -38,7 +49,4 @@ def plan_badge(plan: CleanupPlan, *, expired: bool) -> Badge:
 
 
 def outcome_badge(outcome: str) -> Badge:
-    word = words(outcome)
-    if outcome in _DONE:
-        return Badge(word, "●", "ok")
-    return Badge(word, "◆", "warn") if outcome in SKIPPED or outcome == FileOutcome.OCCUPIED else Badge(word, "▲", "crit")
+    return OUTCOMES.get(outcome, UNKNOWN)

@@ -33,10 +33,6 @@ SENTENCES: dict[str, str] = {
     FileOutcome.PURGED: _("Deleted for good."),
 }
 
-SKIPPED = frozenset(
-    {FileOutcome.CHANGED, FileOutcome.GONE, FileOutcome.REFERRED, FileOutcome.JUDGED_ANEW, FileOutcome.LINKED, FileOutcome.NOT_REACHED}
-)
-
 WITHHELD: dict[str, str] = {
     "size_or_time_unknown": _("their size or time is not known"),
     "younger_than_the_guard": _("they are younger than the age guard"),
