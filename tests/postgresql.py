@@ -1,7 +1,10 @@
 """A PostgreSQL for tests: nobody asks for its rows after a power cut, so none waits until they lie on a disk."""
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pgserver
@@ -22,3 +25,21 @@ def postgresql() -> Iterator[pgserver.PostgresServer]:
             yield server
         finally:
             server.cleanup()
+
+
+@contextmanager
+def stopped(server: pgserver.PostgresServer) -> Iterator[None]:
+    """Its processes as they are now, frozen: it takes connections, by the kernel's hand, and says nothing."""
+    frozen = _with_children(server.get_pid())
+    for pid in frozen:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in frozen:
+            os.kill(pid, signal.SIGCONT)
+
+
+def _with_children(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(one for child in children for one in _with_children(int(child)))]

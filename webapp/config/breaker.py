@@ -1,7 +1,8 @@
-"""Not asking again for a while what did not answer: Redis is only ever a help, and nobody waits for it twice.
+"""Not asking again for a while what did not answer: nobody waits for it twice.
 
-One breaker a process, for the cache and for hints alike. It opens when a call fails or is slow, so the first one waits for
-its time-out and the others for nothing. Every ``OPEN_S`` one call may try whether the server is back.
+One breaker a process and server; Redis, which is only ever a help, has one for the cache and for hints alike. It opens when
+a call fails or is slow, so the first one waits for its time-out and the others for nothing. Every ``OPEN_S`` one call may
+try whether the server is back.
 """
 
 import logging
@@ -20,7 +21,10 @@ logger = logging.getLogger(__name__)
 
 
 class Breaker:
-    def __init__(self) -> None:
+    """``warning``: what the log says when it opens."""
+
+    def __init__(self, warning: str) -> None:
+        self._warning = warning
         self._lock = threading.Lock()
         self._opened_at: float | None = None
 
@@ -41,18 +45,22 @@ class Breaker:
         try:
             yield
         except Exception:
-            self._open()
+            self.open()
             raise
         if time.monotonic() - began > SLOW_S:
-            self._open()
+            self.open()
         else:
-            self._opened_at = None
+            self.close()
 
-    def _open(self) -> None:
+    def close(self) -> None:
+        self._opened_at = None
+
+    def open(self) -> None:
         with self._lock:
             if self._opened_at is None:
-                logger.warning("Redis does not answer in time; for a while nothing is asked of it. Work is delayed, not lost.")
+                logger.warning(self._warning)
             self._opened_at = time.monotonic()
 
 
-redis = Breaker()
+redis = Breaker("Redis does not answer in time; for a while nothing is asked of it. Work is delayed, not lost.")
+database = Breaker("The database does not answer; for a while pages do not ask it. What was collected is kept.")

@@ -28,7 +28,7 @@ def from_environment(name: str, default_file: Path) -> dict[str, Any]:
     database = unquote(url.path.strip("/"))
     if url.scheme in ("postgresql", "postgres") and database:
         return {
-            "ENGINE": "django.db.backends.postgresql",
+            "ENGINE": "webapp.config.postgresql",
             "NAME": database,
             "HOST": unquote(url.hostname or ""),
             "PORT": port or "",

@@ -12,6 +12,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 # Whitenoise wants the folder of collected files to exist, also where nothing was collected.
 settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 
+if settings.DATABASES["default"]["ENGINE"] == "webapp.config.postgresql":
+    from webapp.config.postgresql.listening import serve_pages  # its library is not there for SQLite
+
+    serve_pages()
+
 application = get_wsgi_application()
 
 # All pages, before anybody waits for one; where the server forks its workers from here, once for all of them.

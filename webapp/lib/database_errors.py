@@ -3,7 +3,7 @@
 import sqlite3
 import sys
 
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
@@ -36,11 +36,11 @@ def why_refused(error: BaseException | None) -> str:
 
 def is_away(error: BaseException | None) -> bool:
     """Whether nothing can be asked of the database at present. PostgreSQL's library knows no SQLSTATE of a connection that fails."""
-    if not isinstance(error, OperationalError | InterfaceError):
+    if not isinstance(error, OperationalError):
         return False
     if isinstance(cause := error.__cause__, sqlite3.Error):
         return getattr(cause, "sqlite_errorcode", 0) & _PRIMARY == sqlite3.SQLITE_CANTOPEN
-    state = getattr(cause, "sqlstate", None)
+    state = getattr(cause, "sqlstate", "")  # "" of what is not PostgreSQL's: errors that Django raises by itself
     return state is None or state.startswith(_CONNECTION)
 
 

@@ -206,7 +206,7 @@ def test_hints_arrive_again_once_it_answers(site: Site) -> None:
 
 
 def test_the_breaker_lets_one_try_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = breaker.Breaker()
+    one = breaker.Breaker("")
     monkeypatch.setattr(breaker, "OPEN_S", 0.2)
     with pytest.raises(OSError), one.watching():
         raise OSError

@@ -1,0 +1,1 @@
+"""Django's PostgreSQL, whose server is not waited for when it falls silent."""
