@@ -10,6 +10,7 @@ from webapp.site.views.documentation import documentation
 for name, converter in (("name", PathName), ("whole", PathWhole), ("export_form", ExportForm)):
     register_converter(converter, name)
 
+handler404 = "webapp.lib.not_found.page"
 handler500 = "webapp.lib.database_errors.failed"
 
 urlpatterns = [

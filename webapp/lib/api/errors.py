@@ -15,6 +15,7 @@ from rest_framework import exceptions, serializers, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from webapp.lib import not_found
 from webapp.lib.refusals import ActionRefused, InputRefused
 
 
@@ -43,7 +44,7 @@ class ActionConflict(exceptions.APIException):
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's handler, with its several shapes made one; ``None`` for what is a bug. A refused action is 409, refused input 400."""
     if isinstance(error, Http404):
-        error = exceptions.NotFound(str(error) or None)
+        error = exceptions.NotFound(not_found.sentence(error, context["request"]) or None)
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied(str(error) or None)
     elif isinstance(error, InputRefused):

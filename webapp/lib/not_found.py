@@ -1,0 +1,79 @@
+"""What is said where nothing is found: what was looked for and where to go on; the same whether it is not there or out of scope."""
+
+import re
+from dataclasses import dataclass
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import Resolver404, reverse
+from django.utils.translation import gettext
+
+from webapp.lib.translations import gettext_lazy as _
+
+_OF_DJANGO = re.compile(r"No (\w+) matches the given query\.")
+"""What ``get_object_or_404`` says, of Django and of DRF, by the class of the model."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``listed``: the page that lists such rows. ``names``: parameters of an address that name one, the likeliest first."""
+
+    words: str
+    listed: str
+    list_words: str
+    names: tuple[str, ...] = ("uid", "pk")
+
+
+KINDS = {
+    "Alert": Kind(_("alert"), "alerts", _("Alerts")),
+    "ApiToken": Kind(_("API token"), "account", _("Account and API tokens"), ("token", "pk")),
+    "CleanupPlan": Kind(_("clean-up plan"), "cleanup-plans", _("Clean-up plans")),
+    "Cluster": Kind(_("cluster"), "clusters", _("Clusters"), ("name", "cluster")),
+    "Delivery": Kind(_("delivery"), "deliveries", _("Deliveries")),
+    "Endpoint": Kind(_("endpoint"), "endpoints", _("Endpoints"), ("pk",)),
+    "Finding": Kind(_("finding"), "findings", _("Findings")),
+    "Incident": Kind(_("incident"), "incidents", _("Incidents")),
+    "IncidentReport": Kind(_("report"), "reports", _("Reports")),
+    "JobCurrent": Kind(_("job"), "fleet", _("Fleet"), ("job_id",)),
+    "MaintenanceWindow": Kind(_("maintenance window"), "maintenance", _("Maintenance windows")),
+    "PipelineRun": Kind(_("run"), "pipeline", _("Pipeline")),
+    "PushToken": Kind(_("push token"), "clusters", _("Clusters")),
+    "RuleSetting": Kind(_("rule setting"), "alert-settings", _("Settings of alerts")),
+    "Silence": Kind(_("silence"), "silences", _("Silences")),
+    "StorageQuota": Kind(_("quota"), "growth", _("Growth")),
+    "StorageRoot": Kind(_("storage root"), "storage", _("Checkpoint storage")),
+    "ThresholdOverride": Kind(_("threshold"), "rules", _("Rules")),
+    "User": Kind(_("user"), "access-users", _("Users and roles"), ("pk",)),
+}
+"""Rows that addresses name, by the class of the model."""
+
+
+def kind_of(error: Http404) -> Kind | None:
+    """None where the error has its own words."""
+    found = _OF_DJANGO.fullmatch(str(error))
+    return KINDS.get(found[1]) if found else None
+
+
+def sentence(error: Http404, request: HttpRequest) -> str:
+    """Empty where no address fits at all."""
+    if isinstance(error, Resolver404):
+        return ""
+    if not _OF_DJANGO.fullmatch(str(error)):
+        return str(error)
+    kind, parameters = kind_of(error), request.resolver_match.kwargs if request.resolver_match else {}
+    if kind is None:
+        return gettext("What this address names is not there: it was removed, or it is outside of what you may see.")
+    which = next((str(parameters[name])[:100] for name in kind.names if name in parameters), "")
+    if not which:
+        return gettext("There is no such %(kind)s: it was never there, was removed, or is outside of what you may see.") % {
+            "kind": kind.words
+        }
+    named = {"kind": kind.words, "which": which}
+    return gettext("There is no %(kind)s %(which)s: it was never there, was removed, or is outside of what you may see.") % named
+
+
+def page(request: HttpRequest, exception: Http404) -> HttpResponse:
+    """Django's ``handler404``."""
+    kind = kind_of(exception)
+    elsewhere = (reverse(kind.listed), kind.list_words) if kind else ("", "")
+    return render(request, "404.html", {"sentence": sentence(exception, request), "elsewhere": elsewhere}, status=404)
