@@ -58,6 +58,13 @@
     document.querySelectorAll("details.menu[open]").forEach((menu) => { menu.open = false; });
   });
 
+  // The address says which filters are in force. After Back a browser shows what was typed before the page was left: it is put right.
+  addEventListener("pageshow", (event) => {
+    const how = performance.getEntriesByType("navigation")[0]?.type;
+    if (!event.persisted && how !== "back_forward") return;
+    document.querySelectorAll("form.filters, form.search").forEach((form) => form.reset());
+  });
+
   // A large job graph opens where the pressure comes from.
   document.querySelectorAll(".graph-frame").forEach((frame) => {
     const origin = frame.querySelector("[data-origin]");
