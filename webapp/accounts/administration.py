@@ -51,6 +51,13 @@ class RoleSite(AdminSite):
             devices.remember(request, response)
         return response
 
+    @method_decorator(never_cache)
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # type: ignore[override]  # Django's redirects as well
+        from webapp.accounts.views import SignOut  # its forms need models, which are not loaded yet
+
+        answer: HttpResponse = SignOut.as_view()(request)
+        return answer
+
 
 class LookingBackend(BaseBackend):
     """Lets the role look at every kind of row; whatever changes one needs a permission from elsewhere. Signs nobody in."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
-from django.contrib.auth.signals import user_logged_in
+from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.core import checks
 from django.db.models.signals import post_migrate
 
@@ -23,6 +23,7 @@ class AccountsConfig(AppConfig):
         configured.check_settings()
         commands.connect()
         user_logged_in.connect(_mark_sign_in, dispatch_uid="accounts.audit")
+        user_logged_out.connect(_mark_sign_out, dispatch_uid="accounts.audit")
         user_logged_in.connect(sessions.signed_in, dispatch_uid="accounts.sessions")
         scoped_rows.connect()
         checks.register(scoped_rows.undeclared)
@@ -36,6 +37,11 @@ def _mark_sign_in(request: Any, **_about: Any) -> None:
     """For :mod:`webapp.accounts.audit.middleware`."""
     if request is not None:
         request.has_signed_in = True
+
+
+def _mark_sign_out(request: Any, **_about: Any) -> None:
+    if request is not None:
+        request.has_signed_out = True
 
 
 def _make_groups(using: str, **_about: Any) -> None:

@@ -1,6 +1,5 @@
 """Signing in and out, and a person's own account."""
 
-from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from webapp.accounts import languages, time_zones, views
@@ -13,7 +12,7 @@ urlpatterns = [
     path("sign-in/oidc/", oidc.start, name="oidc-start"),
     path("sign-in/oidc/back/", oidc.back, name="oidc-back"),
     path("language/", languages.choose, name="choose-language"),
-    path("sign-out/", LogoutView.as_view(), name="sign-out"),
+    path("sign-out/", views.SignOut.as_view(), name="sign-out"),
     path("access/audit/", audit.audit, name="access-audit"),
     path("access/audit.<export_form:form>", audit.export, name="access-audit-export"),
     path("access/users/", users.users, name="access-users"),

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -21,6 +21,7 @@ from webapp.accounts import devices, people
 from webapp.accounts.forms import SignInForm
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.oidc.configured import is_configured
+from webapp.accounts.oidc.views import SIGN_OUT
 from webapp.accounts.roles import may_operate, role_of
 from webapp.accounts.tokens import shown
 from webapp.lib import grants
@@ -69,6 +70,20 @@ class SignIn(LoginView):
         response = super().form_valid(form)
         devices.remember(self.request, response)
         return response
+
+
+class SignOut(LogoutView):
+    """Here at once, and then at the provider that somebody came from."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        there = request.session.get(SIGN_OUT, "") if is_configured() else ""
+        answer = super().post(request, *args, **kwargs)
+        if not there:
+            return answer
+        # A page that leads on: browsers refuse that a form is redirected to another host, by our own form-action.
+        page = render(request, "accounts/signed_out.html", {"there": there, "oidc_label": settings.WEIR.oidc_label})
+        page["Refresh"] = f"0; url={there}"
+        return page
 
 
 @require_GET

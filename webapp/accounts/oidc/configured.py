@@ -22,6 +22,11 @@ def redirect_uri() -> str:
     return f"{settings.WEIR.public_url}/sign-in/oidc/back/"
 
 
+def signed_out_uri() -> str:
+    """Where the provider leads to after somebody signed out there."""
+    return f"{settings.WEIR.public_url}/sign-in/"
+
+
 def check_settings() -> None:
     """Raises ``RefusedSetting``."""
     for line in settings.WEIR.oidc_sees.values():

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.django_client import DjangoIntegration, DjangoOAuth2App
@@ -17,7 +17,7 @@ from django.conf import settings
 from joserfc.errors import JoseError
 from requests import RequestException
 
-from webapp.accounts.oidc.configured import ProviderFails, redirect_uri
+from webapp.accounts.oidc.configured import ProviderFails, redirect_uri, signed_out_uri
 
 KEPT_S = 3600
 """How long the discovery document is used; keys are asked for again when a token is signed by an unknown one."""
@@ -27,7 +27,10 @@ CLOCKS_DIFFER_S = 60
 SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """By keys of the provider alone: with HS256 the client's secret would be one, and none is none."""
 
-ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint", "end_session_endpoint")
+_LONGEST_HINT = 4_000
+"""Characters of an ID token that an address can hold; one with many groups is left out, and the provider may ask who is meant."""
+
 _WENT_WRONG = (AuthlibBaseError, JoseError, RequestException, RuntimeError, ValueError, KeyError, TypeError)
 
 logger = logging.getLogger(__name__)
@@ -43,6 +46,14 @@ class Started:
     code_verifier: str
 
 
+@dataclass(frozen=True)
+class Arrived:
+    """``claims`` about who signed in there; ``sign_out``: an address that ends the session there, "" where the provider has none."""
+
+    claims: dict[str, Any]
+    sign_out: str
+
+
 def start() -> Started:
     """Raises :class:`ProviderFails`."""
     try:
@@ -52,8 +63,8 @@ def start() -> Started:
         raise _failure(error) from error
 
 
-def finish(code: str, nonce: str, code_verifier: str) -> dict[str, Any]:
-    """Claims about who signed in there. Raises :class:`ProviderFails`."""
+def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
+    """Raises :class:`ProviderFails`."""
     try:
         app = _app()
         token = app.fetch_access_token(code=code, redirect_uri=redirect_uri(), code_verifier=code_verifier)
@@ -65,9 +76,20 @@ def finish(code: str, nonce: str, code_verifier: str) -> dict[str, Any]:
             if more.get("sub") != claims["sub"]:
                 raise ValueError("the user info is of somebody else")  # OpenID Connect Core 5.3.2
             claims = {**more, **claims}
-        return claims
+        return Arrived(claims, _sign_out(app, str(token["id_token"])))
     except _WENT_WRONG as error:
         raise _failure(error) from error
+
+
+def _sign_out(app: Any, id_token: str) -> str:
+    """OpenID Connect RP-Initiated Logout 1.0, 2."""
+    endpoint = str(app.server_metadata.get("end_session_endpoint") or "")
+    if not endpoint:
+        return ""
+    asked = {"client_id": app.client_id, "post_logout_redirect_uri": signed_out_uri()}
+    if len(id_token) <= _LONGEST_HINT:
+        asked["id_token_hint"] = id_token
+    return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(asked)}"
 
 
 def _app() -> Any:

@@ -22,6 +22,9 @@ from webapp.accounts.oidc import people
 from webapp.accounts.oidc.configured import ProviderFails, is_configured
 
 COOKIE, SALT, LIFETIME_S = "weir_oidc", "weir.accounts.oidc", 600
+SIGN_OUT = "oidc_sign_out"
+"""In a session: where it is ended at the provider. Kept from the sign-in on, so that signing out here asks nobody."""
+
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 _LONGEST_COOKIE, _LONGEST_NEXT, _LONGEST_CODE = 4_000, 1_500, 4_000
 
@@ -70,13 +73,16 @@ def _back(request: HttpRequest) -> HttpResponse:
     if not 0 < len(code) <= _LONGEST_CODE:
         return _refused(request, gettext("The identity provider refused the sign-in."), after)
     try:
-        user = people.admitted(provider.finish(code, nonce, code_verifier))
+        arrived = provider.finish(code, nonce, code_verifier)
+        user = people.admitted(arrived.claims)
     except ProviderFails as why:
         return _refused(request, str(why), after)
     except people.NotAdmitted as why:
         entries.sign_in(request, why.name, AuditEntry.Outcome.REFUSED, 403, {"by": "OpenID Connect", "why": str(why)})
         return _refused(request, str(why), after)
     login(request, user, backend=BACKEND)
+    if arrived.sign_out:
+        request.session[SIGN_OUT] = arrived.sign_out
     return redirect(own(request, after) or settings.LOGIN_REDIRECT_URL)
 
 

@@ -1,12 +1,13 @@
-// A real OpenID provider (npm's oidc-provider) on loopback, with people whose claims are given: node provider.mjs PORT CLIENT_JSON PEOPLE_JSON
+// A real OpenID provider (npm's oidc-provider) on loopback, with people whose claims are given: node provider.mjs PORT CLIENT_JSON PEOPLE_JSON FEATURES_JSON
 import { Provider } from "oidc-provider";
 
-const [port, client, people] = [process.argv[2], JSON.parse(process.argv[3]), JSON.parse(process.argv[4])];
+const port = process.argv[2];
+const [client, people, features] = process.argv.slice(3).map((text) => JSON.parse(text));
 const provider = new Provider(`http://127.0.0.1:${port}`, {
   clients: [client],
   pkce: { required: () => true },
   claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["preferred_username", "groups"] },
-  features: { devInteractions: { enabled: true } },
+  features: { devInteractions: { enabled: true }, ...features },
   findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...people[id] }) }),
 });
 provider.listen(Number(port), "127.0.0.1", () => console.log("ready"));

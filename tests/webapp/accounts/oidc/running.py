@@ -18,6 +18,7 @@ import requests
 VERSION = "9.13.3"
 CLIENT_ID, CLIENT_SECRET = "weir", "a-secret-of-the-client-4711"
 BACK = "http://127.0.0.1:8000/sign-in/oidc/back/"
+SIGNED_OUT = "http://127.0.0.1:8000/sign-in/"
 HERE = Path(__file__).parent
 PEOPLE: dict[str, dict[str, Any]] = {
     "ann": {"preferred_username": "ann", "email": "ann@example.org", "email_verified": True, "groups": ["sre", "payments"]},
@@ -47,14 +48,16 @@ def installed() -> Path:
 
 
 @contextmanager
-def provider() -> Iterator[str]:
-    """Its issuer."""
+def provider(**features: bool) -> Iterator[str]:
+    """Its issuer. ``features``: which of oidc-provider's are on or off."""
     folder = installed()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     client = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "redirect_uris": [BACK], "response_types": ["code"]}
-    command = ["node", "provider.mjs", str(port), json.dumps(client), json.dumps(PEOPLE)]
+    client["post_logout_redirect_uris"] = [SIGNED_OUT]
+    switched = {name: {"enabled": is_on} for name, is_on in features.items()}
+    command = ["node", "provider.mjs", str(port), *map(json.dumps, (client, PEOPLE, switched))]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None
@@ -66,9 +69,9 @@ def provider() -> Iterator[str]:
         process.wait()
 
 
-def signed_in_there(address: str, name: str) -> str:
+def signed_in_there(address: str, name: str, browser: requests.Session | None = None) -> str:
     """Where the provider leads back to, after ``name`` signed in and agreed on its own pages."""
-    browser = requests.Session()
+    browser = browser or requests.Session()
     answer = browser.get(address, allow_redirects=False, timeout=10)
     for _ in range(10):
         while answer.is_redirect:
@@ -82,3 +85,25 @@ def signed_in_there(address: str, name: str) -> str:
         entered = {"prompt": prompt[1], "login": name, "password": "any"}
         answer = browser.post(urljoin(answer.url, form[1]), entered, allow_redirects=False, timeout=10)
     raise AssertionError("the provider does not lead back")
+
+
+def is_known_there(address: str, browser: requests.Session) -> bool:
+    """Whether the provider leads back without asking who it is."""
+    answer = browser.get(address, allow_redirects=False, timeout=10)
+    while answer.is_redirect:
+        target = urljoin(answer.url, answer.headers["Location"])
+        if target.startswith(BACK):
+            return True
+        answer = browser.get(target, allow_redirects=False, timeout=10)
+    assert 'name="prompt" value="login"' in answer.text, answer.text[:500]
+    return False
+
+
+def signed_out_there(address: str, browser: requests.Session) -> str:
+    """Where the provider leads back to, after its page of signing out was agreed to."""
+    answer = browser.get(address, timeout=10)
+    form = re.search(r'action="([^"]+)"', answer.text)
+    kept = re.search(r'name="xsrf" value="([^"]+)"', answer.text)
+    assert form and kept, answer.text[:500]
+    answer = browser.post(urljoin(answer.url, form[1]), {"xsrf": kept[1], "logout": "yes"}, allow_redirects=False, timeout=10)
+    return answer.headers["Location"]
