@@ -8,11 +8,13 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from django.db.backends.signals import connection_created
 from pytest_django.fixtures import Settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import spark_classes
+from tests.migrated import begin_with_migrated
 from tests.spark_processes import connect_server
 from tests.weir_settings import WeirSettings
 
@@ -31,6 +33,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Where whole folders are tested side by side, there will be many JVMs."""
     if getattr(config.option, "numprocesses", None):
         spark_classes.make_where_missing()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
+    connection_created.connect(begin_with_migrated)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    connection_created.disconnect(begin_with_migrated)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """An empty SQLite database of this version of Weir, made once for a whole run of tests: every home that needs one begins with a copy.
 
-Making one takes seconds of CPU, in each of dozens of homes. It lies beside what pytest keeps, under a name that changes with the code.
+Making one takes seconds of CPU, in each of dozens of homes and for each process of pytest, whose own database begins with it as well. It lies beside what pytest keeps, under a name that changes with the code.
 """
 
 import fcntl
@@ -8,10 +8,13 @@ import functools
 import hashlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 PROJECT = Path(__file__).parent.parent
 FOLDER = PROJECT / ".pytest_cache"
@@ -21,7 +24,7 @@ FOLDER = PROJECT / ".pytest_cache"
 def migrated_database() -> Path:
     """Several processes may ask at once: one makes it, the others wait."""
     FOLDER.mkdir(exist_ok=True)
-    folder = FOLDER / f"migrated-{_version()}"
+    folder = _folder()
     with (FOLDER / "migrated.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
@@ -38,6 +41,18 @@ def home_with_database(home: Path) -> Path:
     return home
 
 
+def begin_with_migrated(connection: Any, **_: object) -> None:
+    """Told of a new connection: an SQLite database in memory that is empty becomes a copy, on which migrating finds nothing to do.
+
+    Somebody who tests a file between two changes needs none: a copy that nobody has made yet is made for a whole run alone.
+    """
+    if connection.vendor != "sqlite" or not connection.is_in_memory_db():
+        return
+    if (os.environ.get("PYTEST_XDIST_WORKER") or _folder().exists()) and not connection.introspection.table_names():
+        with closing(sqlite3.connect(migrated_database())) as migrated:
+            migrated.backup(connection.connection)
+
+
 def _make(folder: Path) -> None:
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
     with TemporaryDirectory(prefix="weir-migrated-", dir=FOLDER) as home:
@@ -45,6 +60,10 @@ def _make(folder: Path) -> None:
         subprocess.run(command, env=variables | {"WEIR_HOME": home}, cwd=PROJECT, check=True)
         folder.mkdir()
         shutil.copy(Path(home) / "weir.sqlite3", folder)
+
+
+def _folder() -> Path:
+    return FOLDER / f"migrated-{_version()}"
 
 
 def _version() -> str:
