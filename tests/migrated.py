@@ -1,6 +1,7 @@
 """An empty SQLite database of this version of Weir, made once for a whole run of tests: every home that needs one begins with a copy.
 
-Making one takes seconds of CPU, in each of dozens of homes and for each process of pytest, whose own database begins with it as well. It lies beside what pytest keeps, under a name that changes with the code.
+Making one takes seconds of CPU, in each of dozens of homes and for each process of pytest, whose own database begins with it, too.
+It lies beside what pytest keeps, under a name that changes with the code.
 """
 
 import fcntl
