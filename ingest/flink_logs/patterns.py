@@ -607,6 +607,14 @@ _JOB_PATTERNS = (
 
 _TASKMANAGER_PATTERNS = (
     _pattern(
+        # The producer did not have the partition yet, and the JobManager said that it will.
+        "partition_state_request",
+        "1.9+ DEBUG",
+        rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\): Retriggering partition request ",
+        f"enrich (2/4)#0 ({t.SAMPLE_EXECUTION}): Retriggering partition request {t.SAMPLE_VERTEX}#1@{t.SAMPLE_EXECUTION}:[6, 6].",
+        contains=": Retriggering partition request ",
+    ),
+    _pattern(
         "job_manager_lost",
         "1.9+",
         rf"The heartbeat of JobManager with id {t.CONTAINER} timed out",

@@ -26,7 +26,9 @@ UPLOADS = 20
 MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
 """Of a log event."""
 
-OF_SUBTASKS = frozenset({"task_deployed", "task_state RUNNING", "checkpoint_sync_done", "checkpoint_async_started"})
+OF_SUBTASKS = frozenset(
+    {"task_deployed", "task_state RUNNING", "checkpoint_sync_done", "checkpoint_async_started", "partition_state_request"}
+)
 EVENT_KINDS = (
     "job_submitted", "job_started", "job_state", "job_terminal", "restored", "coordinator_stopped",
     "checkpoint_failed", "trigger_failed", "trigger_refused",

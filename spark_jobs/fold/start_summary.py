@@ -8,7 +8,9 @@ from spark_jobs.fold.checkpoint_log import Names
 from spark_jobs.fold.start_tasks import Task
 
 NAMED = 12
-"""Of vertices, TaskManagers, hosts and subtasks of a start: the slowest."""
+"""Of vertices, TaskManagers and hosts of a start: the slowest."""
+TASKS_NAMED = 100
+"""At most, of the slowest 1 % and those that straggle: all of the 1 % of ten thousand tasks."""
 NAME_CHARS = 200
 """Names of vertices may run to kilobytes, and those of twelve starts are remembered."""
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
@@ -48,7 +50,7 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
                     "slots_ms": task.slots_ms, "deploy_ms": task.deploy_ms,
                     "restore_ms": task.restore_ms, "own_ms": task.own_ms,
                 }
-                for task in slowest[: min(max(-(-len(tasks) // 100), len(straggling)), NAMED)]
+                for task in slowest[: min(max(-(-len(tasks) // 100), len(straggling)), TASKS_NAMED)]
             ],
         },
     }  # fmt: skip

@@ -12,6 +12,8 @@ from tests.played import FOLDER, of_rule, sights
 
 RULE = "start.rpc_storm"
 PLAYED = sorted(path.parent.name for path in FOLDER.glob("*/short-ask"))
+SLOW_JAR = sorted(path.parent.name for path in FOLDER.glob("*/slow-jar"))
+RETRY = re.compile(r"^(\S+ [0-9:]{8}),\d+ DEBUG \S+SingleInputGate +\[\] - (.+) \([0-9a-f_]+\): Retriggering", re.MULTILINE)
 
 
 @pytest.mark.parametrize("version", PLAYED)
@@ -34,14 +36,44 @@ def test_calls_that_time_out_while_tasks_are_deployed_are_counted_as_the_logs_ha
     assert data["worst_second"] == Counter([*slots, *attempts.values()]).most_common(1)[0][1]
 
 
+@pytest.mark.parametrize("version", SLOW_JAR)
+def test_requests_for_the_state_of_partitions_are_counted_as_taskmanagers_log_them(version):
+    """One TaskManager fetched the jar slowly; nothing failed. A window holds the newest 200 of them."""
+    told = of_rule(f"{version}/slow-jar", RULE)
+    text = "\n".join(gzip.decompress(path.read_bytes()).decode() for path in (FOLDER / version / "slow-jar" / "logs").iterdir())
+    logged = RETRY.findall(text)
+    assert told
+    newest = max(told, key=lambda one: one["window_start"])
+    seen = sorted(logged)[-200:]
+    assert newest["data"] == {
+        "state_requests_worst_second": max(Counter(second for second, _ in seen).values()),
+        "tasks_asking": len({task for _, task in seen}),
+    }
+    assert {one["severity"] for one in told} == {"info"}
+    assert "restart.loop" not in {one["rule"] for one in sights(f"{version}/slow-jar")}
+
+
+def asked(at, number):
+    return LogEvent(ms(at), "partition_state_request", vertex_id="b", subtask=number % 10, attempt=0)
+
+
+def test_few_requests_for_the_state_of_partitions_in_a_second_are_no_storm():
+    spread = tuple(asked(10 + number // 49, number) for number in range(196))
+    assert not found(window(at=60, events=spread), RULE)
+    [finding] = found(window(at=60, events=(*spread, asked(10, 3))), RULE)
+    assert finding.data == {"state_requests_worst_second": 50, "tasks_asking": 10}
+    assert not found(window(at=1_000, events=(*spread, asked(10, 3))), RULE)
+
+
 @pytest.mark.parametrize("version", PLAYED)
 def test_checkpoints_of_that_job_are_deleted_when_it_is_cancelled(version):
     """It was played with DELETE_ON_CANCELLATION; no other incident was."""
     assert of_rule(f"{version}/short-ask", "checkpoint.deleted_on_cancel")
 
 
-@pytest.mark.parametrize("played", ["1.20.5/few-buffers", "1.20.5/rescaled", "2.3.0/lost-file", "2.3.0/slow-restore"])
+@pytest.mark.parametrize("played", ["1.20.5/few-buffers", "1.20.5/rescaled", "1.20.5/many-tasks", "2.3.0/lost-file", "2.3.0/slow-restore"])
 def test_other_failures_while_jobs_are_deployed_are_no_storm(played):
+    """Of many-tasks a few consumers asked for the state of partitions."""
     assert {RULE, "checkpoint.deleted_on_cancel", "checkpoint.uploads_after_end"}.isdisjoint(one["rule"] for one in sights(played))
 
 

@@ -32,6 +32,7 @@ from webapp.supervisor.ports import listens
 UP_WITHIN_S = 120
 SUBMISSIONS = 40
 KILLED_FOR_S = 6
+_UNLIMITED = 1_000_000_000
 JOBMANAGER_CLASS = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 TASKMANAGER_CLASS = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 
@@ -190,7 +191,7 @@ class Lab:
         """Again, after it was killed."""
         host, _address = self.layout.taskmanager_host(number)
         limits = ["-XX:MaxDirectMemorySize=128m", "-XX:MaxMetaspaceSize=128m"]
-        self._java(f"tm{number}", f"taskexecutor-{number - 1}-{host}", 256, [*limits, TASKMANAGER_CLASS], [])
+        self._java(f"tm{number}", f"taskexecutor-{number - 1}-{host}", self.incident.taskmanager_heap_mb, [*limits, TASKMANAGER_CLASS], [])
 
     def stop(self) -> None:
         for process in self._processes.values():
@@ -212,6 +213,9 @@ class Lab:
 
     def start_processes(self) -> None:
         self._java("jm", "standalonesession-0-flink-jm", 448, [JOBMANAGER_CLASS], ["--executionMode", "cluster"])
+        if self.incident.jar_bytes_per_s is not None:
+            for port, bytes_per_s in ((self.layout.rpc_port, _UNLIMITED), (self.layout.blob_port, self.incident.jar_bytes_per_s)):
+                self._links.append(SlowLink((self.layout.jobmanager_seen_by_first, port), ("127.0.0.1", port), bytes_per_s))
         for number in range(1, TASKMANAGERS + 1):
             if self.incident.network_bytes_per_s is not None:
                 _host, address = self.layout.taskmanager_host(number)
@@ -266,7 +270,11 @@ class Lab:
         log = self.layout.logs / f"flink-lab-{log_name}.log"
         command = [
             *("java", f"-Xmx{heap_mb}m", "-XX:+UseSerialGC", *MODULE_OPTIONS),
-            *(f"-Djdk.net.hosts.file={self.layout.hosts}", "-Djava.net.preferIPv4Stack=true", f"-Dlog.file={log}"),
+            *(
+                f"-Djdk.net.hosts.file={self.layout.hosts('jm' if name.startswith('jm') else name)}",
+                "-Djava.net.preferIPv4Stack=true",
+                f"-Dlog.file={log}",
+            ),
             f"-Dlog4j.configurationFile=file:{configuration}/log4j.properties",
             *("-cp", self._class_path(), *options_and_class),
             *("--configDir", str(configuration), *arguments),

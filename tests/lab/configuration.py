@@ -101,8 +101,16 @@ class Layout:
         return self.folder / "calls"
 
     @property
-    def hosts(self) -> Path:
-        return self.folder / "hosts"
+    def blob_port(self) -> int:
+        return 28083 + 10 * self.slot
+
+    @property
+    def jobmanager_seen_by_first(self) -> str:
+        """Address of the JobManager as the first TaskManager sees it, where what it fetches from there is slow."""
+        return f"127.0.{110 + self.slot}.1"
+
+    def hosts(self, process: str) -> Path:
+        return self.folder / f"hosts-{process}"
 
     def configuration(self, process: str) -> Path:
         return self.folder / f"conf-{process}"
@@ -115,7 +123,7 @@ class Layout:
 def write_configuration(layout: Layout, release: Release, incident: Incident) -> None:
     for folder in (layout.logs, layout.checkpoints, layout.savepoints):
         folder.mkdir(parents=True, exist_ok=True)
-    hosts = ["127.0.0.1 localhost", "127.0.0.1 flink-jm", f"127.0.0.1 {platform.node()}"]
+    hosts = ["127.0.0.1 localhost", f"127.0.0.1 {platform.node()}"]
     settings = _settings(layout, release) | incident.settings
     if incident.storage_bytes_per_s is not None:
         settings |= {
@@ -132,7 +140,9 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
         hadoop = {"fs.hdfs.impl": "lab.CountedHdfs", "lab.calls": layout.calls}
         properties = "".join(f"<property><name>{name}</name><value>{value}</value></property>" for name, value in hadoop.items())
         (layout.calls / "core-site.xml").write_text(f"<configuration>{properties}</configuration>\n")
-    logging = _LOG4J + _console(release) if incident.prints_json else _LOG4J
+    logging = _LOG4J + (_console(release) if incident.prints_json else "") + _debugs(incident)
+    if incident.jar_bytes_per_s is not None:
+        settings |= {"blob.server.port": str(layout.blob_port)}
     _write(layout.configuration("jm"), release, settings | _reporter(layout, incident, "jm"), logging)
     for number in range(1, TASKMANAGERS + 1):
         host, address = layout.taskmanager_host(number)
@@ -142,7 +152,10 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
             announced, listening = layout.data_ports(number)
             own |= {"taskmanager.data.port": str(announced), "taskmanager.data.bind-port": str(listening)}
         _write(layout.configuration(f"tm{number}"), release, settings | own | _reporter(layout, incident, f"tm{number}"), logging)
-    layout.hosts.write_text("\n".join(hosts) + "\n")
+    layout.hosts("jm").write_text("\n".join(["127.0.0.1 flink-jm", *hosts]) + "\n")
+    for number in range(1, TASKMANAGERS + 1):
+        jobmanager = layout.jobmanager_seen_by_first if incident.jar_bytes_per_s is not None and number == 1 else "127.0.0.1"
+        layout.hosts(f"tm{number}").write_text("\n".join([f"{jobmanager} flink-jm", *hosts]) + "\n")
 
 
 def _reporter(layout: Layout, incident: Incident, process: str) -> dict[str, str]:
@@ -154,6 +167,12 @@ def _reporter(layout: Layout, incident: Incident, process: str) -> dict[str, str
 
 def _console(release: Release) -> str:
     return _LOG4J_CONSOLE + (_JSON_TEMPLATE if release.has_json_layouts else _JSON_PATTERN)
+
+
+def _debugs(incident: Incident) -> str:
+    return "".join(
+        f"logger.debug{number}.name = {name}\nlogger.debug{number}.level = DEBUG\n" for number, name in enumerate(incident.debugs)
+    )
 
 
 def _write(folder: Path, release: Release, settings: dict[str, str], logging: str) -> None:

@@ -9,14 +9,16 @@ class Incident:
     ``{folder}`` that of all that the cluster writes.
 
     ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``: how fast one file of a checkpoint can
-    be written. ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``: completed checkpoints,
-    after which the job is cancelled, its newest checkpoint claimed by a second job, and old files deleted before that one restarts.
+    be written. ``jar_bytes_per_s``: how fast the first TaskManager can fetch jars.
+    ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``: completed checkpoints, after which the
+    job is cancelled, its newest checkpoint claimed by a second job, and old files deleted before that one restarts.
     ``killed_after``: completed checkpoints, after each of which a TaskManager is killed, and started again a few seconds later.
     ``rescaled_after``: completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2.
     ``restored_from``: a checkpoint below the root, from which the job is started once more beside itself.
     ``reports_metrics``: each process answers Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`.
     ``prints_json``: each process prints its log as JSON besides, which is kept as a container runtime would.
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written down.
+    ``taskmanager_heap_mb``: of each. ``debugs``: loggers that write DEBUG, too.
     """
 
     name: str
@@ -25,6 +27,7 @@ class Incident:
     settings: dict[str, str] = field(default_factory=dict)
     network_bytes_per_s: int | None = None
     storage_bytes_per_s: int | None = None
+    jar_bytes_per_s: int | None = None
     savepoint_after: int | None = None
     claimed_after: int | None = None
     killed_after: tuple[int, ...] = ()
@@ -33,6 +36,8 @@ class Incident:
     counts_calls: bool = False
     reports_metrics: bool = False
     prints_json: bool = False
+    taskmanager_heap_mb: int = 256
+    debugs: tuple[str, ...] = ()
 
 
 _SUMMED = {
@@ -49,6 +54,7 @@ _ROCKSDB_METRICS = {
     )
 }  # fmt: skip
 _DEBLOATING = {"taskmanager.network.memory.buffer-debloat.enabled": "true"}
+_GATES = "org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate"
 _UNION = {"rate": "300", "enrich-parallelism": "4", "fail-every-s": "12", "union-elements": "100"}
 _MANY_RETAINED = {"execution.checkpointing.interval": "3s", "state.checkpoints.num-retained": "50"}
 _COUNTED = {"rate": "1000", "keys": "20000", "value-bytes": "100", "partitions": "2"}
@@ -366,6 +372,40 @@ INCIDENTS = {
             "enrich fails every 12 s; each subtask keeps only its own elements of a union list",
             _UNION | {"union-keeps": "own"},
             _MANY_RETAINED,
+        ),
+        Incident(
+            "many-tasks",
+            "five vertices of 300 subtasks each, 150 slots on a TaskManager; of each step three or four subtasks take seconds to open",
+            {"rate": "1", "partitions": "300", "steps": "4", "step-parallelism": "300", "step-ms": "12000"},
+            {
+                "taskmanager.numberOfTaskSlots": "150",
+                "taskmanager.memory.segment-size": "4kb",
+                "execution.checkpointing.interval": "1h",
+                # So many tasks are much for a machine of two cores.
+                "pekko.ask.timeout": "3min",
+                "heartbeat.timeout": "180000",
+            },
+            taskmanager_heap_mb=768,
+            debugs=(_GATES,),
+        ),
+        Incident(
+            "slow-jar",
+            "one TaskManager fetches the jar for seconds; tasks on the other ask the JobManager for its partitions again and again",
+            {"rate": "300", "partitions": "8", "parse-parallelism": "8", "enrich-parallelism": "8"},
+            {
+                "taskmanager.network.request-backoff.initial": "10",
+                # Else requests wait at the producer, from 1.20 on.
+                "taskmanager.network.partition-request-timeout": "20ms",
+                "execution.checkpointing.interval": "10s",
+            },
+            jar_bytes_per_s=4_000,
+            debugs=(_GATES,),
+        ),
+        Incident(
+            "expiring",
+            "a value, a map and a list of enrich live for 20 s; a second list is kept forever",
+            {"rate": "100", "keys": "100", "states": "2", "ttl-s": "20"},
+            {"execution.checkpointing.interval": "10s"},
         ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )

@@ -41,6 +41,7 @@ RELEASES = {
             "8afdb9c00b6b47ff821c8d587a539cf56a3cee61c6b5ca431284db0a63148690",
             java=8,
             download_options=_OLD_WHEEL,
+            moved={"java.time.Duration.ofSeconds": "org.apache.flink.api.common.time.Time.seconds"},
             has_claim_modes=False,
         ),
         Release("1.20.5", "apache-flink-libraries", "e6aee62ea1a1fe7b32e28894ad079f3f1a50a372a4caac3df52405267f4228c8", java=11),

@@ -18,7 +18,7 @@ def test_every_process_has_its_own_configuration(tmp_path, version: str) -> None
         text = (layout.configuration(process) / release.conf_file).read_text()
         assert "rest.port: 28091" in text
         assert "execution.checkpointing.timeout: 3s" in text
-    assert "127.0.101.2 flink-tm-2" in layout.hosts.read_text()
+    assert "127.0.101.2 flink-tm-2" in layout.hosts("tm1").read_text()
 
 
 def test_a_renamed_setting_goes_by_its_new_name(tmp_path) -> None:

@@ -1,10 +1,14 @@
-"""Calls between JobManager and TaskManagers that timed out, second by second, beside the phases of the starts they fell into."""
+"""Calls between JobManager and TaskManagers that timed out, and requests for the state of partitions, second by second, beside the
+phases of the starts they fell into."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from spark_jobs.diagnosis.rules.start_rpc_storm import NOT_FOUND, TIMED_OUT
+from django.db.models import Count
+from django.db.models.functions import TruncSecond
+
+from spark_jobs.diagnosis.rules.start_rpc_storm import NOT_FOUND, STATE_REQUEST, TIMED_OUT
 from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
 from webapp.starts.job_starts import Start
 
@@ -24,6 +28,7 @@ class TroubledSecond:
     deployments: int = 0
     partitions: int = 0
     taskmanagers_lost: int = 0
+    state_requests: int = 0
 
     @property
     def calls(self) -> int:
@@ -33,7 +38,9 @@ class TroubledSecond:
 @dataclass(frozen=True)
 class RpcTroubles:
     """Of the hour up to ``until``: requests for slots and calls about tasks that timed out, partitions that were not found. ``seconds``
-    worst first. ``cut``: there were more lines than are read. ``is_known``: any log of the job was read for that hour."""
+    worst first. ``cut``: there were more lines than are read. ``is_known``: any log of the job was read for that hour.
+    ``state_requests``: consumers asked the JobManager for the state of a partition; None where no line says so: Flink logs it at DEBUG.
+    """
 
     until: datetime
     slots: int = 0
@@ -43,10 +50,11 @@ class RpcTroubles:
     seconds: Sequence[TroubledSecond] = field(default_factory=tuple)
     cut: bool = False
     is_known: bool = True
+    state_requests: int | None = None
 
 
 def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start]) -> RpcTroubles:
-    """Two queries at most."""
+    """Three queries at most."""
     seen = job.last_seen_at or job.as_of
     until = min(until, seen) if until else seen
     # The last answer may be older than the last line.
@@ -55,7 +63,9 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     told = lines.filter(kind__in=("slot_request_failed", "task_state"), reason__in=(TIMED_OUT, NOT_FOUND)).order_by("-ts", "-id")
     columns = ("ts", "kind", "reason", "vertex_id", "vertex_name", "subtask", "attempt", "id")
     rows = list(told.values_list(*columns)[: MOST_LINES + 1])
-    if not rows:
+    of_second = lines.filter(kind=STATE_REQUEST).annotate(second=TruncSecond("ts")).order_by("second").values_list("second")
+    asked = dict(of_second.annotate(requests=Count("id")))
+    if not rows and not asked:
         return RpcTroubles(until, is_known=lines.exists())
     seconds: dict[datetime, TroubledSecond] = {}
     seen_tasks: set[tuple[object, ...]] = set()
@@ -77,6 +87,8 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
             of.partitions += 1
         else:
             of.deployments += 1
+    for at, requests in asked.items():
+        second(at).state_requests = requests
     lost = JobAnnotation.objects.filter(
         cluster=job.cluster, job_id=job.job_id, kind="taskmanager_lost", at__gte=span["gte"], at__lte=span["lte"]
     )
@@ -89,8 +101,9 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
         deployments=sum(one.deployments for one in every),
         partitions=sum(one.partitions for one in every),
         taskmanagers_lost=sum(one.taskmanagers_lost for one in every),
-        seconds=sorted(every, key=lambda one: (-one.calls, -one.taskmanagers_lost, one.at)),
+        seconds=sorted(every, key=lambda one: (-one.calls, -one.taskmanagers_lost, -one.state_requests, one.at)),
         cut=len(rows) > MOST_LINES,
+        state_requests=sum(asked.values()) or None,
     )
 
 

@@ -117,9 +117,12 @@ def about_calls(found: RpcTroubles) -> str:
         return gettext("Whether calls timed out is not known: no log of this job was read for that hour.")
     if not found.seconds:
         return gettext("No request for a slot, no deployment and no request for a partition timed out in the hour before.")
+    asked = about_state_requests(found)
+    if not any(one.calls or one.taskmanagers_lost for one in found.seconds):
+        return f"{gettext('No request for a slot, no deployment and no request for a partition timed out in the hour before.')} {asked}"
     worst = found.seconds[0]
     phase = gettext(", in %(lower)s of a start") % {"lower": PHASES[worst.phase][0].lower()} if worst.phase else ""
-    return gettext(
+    calls = gettext(
         "%(slots)s requests for slots and %(deployments)s calls about tasks timed out in an hour, %(partitions)s "
         "partitions were not found, %(taskmanagers_lost)s TaskManagers were lost. The worst second had "
         "%(calls)s%(phase)s."
@@ -130,6 +133,18 @@ def about_calls(found: RpcTroubles) -> str:
         "taskmanagers_lost": count_text(found.taskmanagers_lost),
         "calls": count_text(worst.calls),
         "phase": phase,
+    }
+    return f"{calls} {asked}".strip()
+
+
+def about_state_requests(found: RpcTroubles) -> str:
+    """Empty where no line has one."""
+    if found.state_requests is None:
+        return ""
+    worst = max(found.seconds, key=lambda one: one.state_requests)
+    return gettext("Consumers asked the JobManager for the state of partitions %(requests)s times, up to %(most)s times in a second.") % {
+        "requests": count_text(found.state_requests),
+        "most": count_text(worst.state_requests),
     }
 
 

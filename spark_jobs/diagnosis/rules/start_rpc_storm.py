@@ -1,4 +1,5 @@
-"""Calls between JobManager and TaskManagers that time out while tasks are deployed: more is sent at once than the ask time-out allows."""
+"""Calls between JobManager and TaskManagers while tasks are deployed: more is sent at once than the ask time-out allows, or consumers
+ask for the state of partitions of producers that are still being deployed, which Flink logs at DEBUG alone."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,10 +9,13 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.window_contents import EVENTS
 from spark_jobs.diagnosis.wording import count_text
 
 RULE = "start.rpc_storm"
 SHARE, LEAST, WINDOW = f"{RULE}.share_of_tasks", f"{RULE}.least", f"{RULE}.window_s"
+STATE_REQUESTS = f"{RULE}.state_requests_in_a_second"
+STATE_REQUEST = "partition_state_request"
 TIMED_OUT, NOT_FOUND = "RPC_TIMEOUT", "PARTITION_NOT_FOUND"
 PEKKO_SINCE = (1, 18)
 
@@ -19,21 +23,33 @@ PEKKO_SINCE = (1, 18)
 @rule(
     RULE,
     "RPC storm",
-    "Requests for slots, deployments and partition requests time out while the tasks of the job are deployed.",
+    "While the tasks of the job are deployed, requests for slots and deployments time out, or consumers ask the JobManager for the state "
+    "of partitions many times a second.",
     hold_s=600,
-    reads=("slot_request_failed", "task_state FAILED"),
+    reads=("slot_request_failed", "task_state FAILED", STATE_REQUEST),
     thresholds=(
         Threshold(SHARE, 0.02, "ratio", 0.0001, 100.0, "Of the tasks of the job: one call in fifty that times out restarts it again."),
         Threshold(LEAST, 3, "count", 1, 100_000, "One or two of a small job may be a pause of a garbage collection."),
+        Threshold(
+            STATE_REQUESTS,
+            50,
+            "count",
+            1,
+            EVENTS,
+            "The JobManager answers each beside the deployments; fewer in a second are no load to it.",
+        ),
         Threshold(WINDOW, 600, "s", 60, 86_400, "Ten minutes: as long as attempts follow each other, they are one story."),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     found = [one for one in _each_once(window.events) if since_ms < one.at_ms <= window.at_ms]
+    asked = [one for one in window.events if one.kind == STATE_REQUEST and since_ms < one.at_ms <= window.at_ms]
     tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)
     if found and len(found) >= max(limits[LEAST], limits[SHARE] * tasks):
-        yield _finding(window, limits, found, tasks, since_ms)
+        yield _finding(window, limits, found, tasks, since_ms, asked)
+    elif asked and _worst_second(asked)[1] >= limits[STATE_REQUESTS]:
+        yield _of_state_requests(window, limits, asked, tasks)
 
 
 def _each_once(events: Sequence[LogEvent]) -> list[LogEvent]:
@@ -47,12 +63,43 @@ def _each_once(events: Sequence[LogEvent]) -> list[LogEvent]:
     return sorted(tasks.values(), key=lambda one: one.at_ms)
 
 
-def _finding(window: JobWindow, limits: Limits, found: Sequence[LogEvent], tasks: int, since_ms: int) -> Finding:
+def _worst_second(found: Sequence[LogEvent]) -> tuple[int, int]:
+    """Which second since 1970, and how many fell into it."""
+    return Counter(one.at_ms // 1000 for one in found).most_common(1)[0]
+
+
+def _of_state_requests(window: JobWindow, limits: Limits, asked: Sequence[LogEvent], tasks: int) -> Finding:
+    second, most = _worst_second(asked)
+    askers = len({(one.vertex_id or one.vertex_name, one.subtask) for one in asked})
+    at_ms = max(one.at_ms for one in asked)
+    return job_finding(
+        window,
+        RULE,
+        "info",
+        "high",
+        title=f"The JobManager was asked for the state of partitions {count_text(most, 'time')} in a second",
+        cause=f"{count_text(askers, 'task')} ran before the producers of their partitions were deployed. Each asks the producer, which "
+        "has no such partition, then the JobManager for its state, and then the producer once more: for each channel, beside the "
+        "deployments.",
+        next_step="Find what holds up the deployment of the producers: how long TaskManagers took to fetch jars stands on the page about "
+        "starts. Until then let consumers ask less often: raise taskmanager.network.request-backoff.initial, and where the release has it "
+        "(1.20 and later) leave taskmanager.network.partition-request-timeout at its 10 s, so that requests wait at the producer.",
+        seen_at_ms=at_ms,
+        evidence=(
+            limits.compared("requests for the state of partitions in the worst second", most, "count", ">=", STATE_REQUESTS, second * 1000),
+            Evidence("tasks that asked", askers, "count", at_ms=at_ms),
+            Evidence("tasks of the job", tasks, "count", at_ms=at_ms),
+        ),
+        data={"state_requests_worst_second": most, "tasks_asking": askers},
+    )
+
+
+def _finding(window: JobWindow, limits: Limits, found: Sequence[LogEvent], tasks: int, since_ms: int, asked: Sequence[LogEvent]) -> Finding:
     slots = sum(one.kind == "slot_request_failed" for one in found)
     missing = sum(one.reason == NOT_FOUND for one in found)
     deployed = len(found) - slots - missing
     lost = sum(one.kind == "taskmanager_lost" and one.at_ms > since_ms for one in window.annotations)
-    second, most = Counter(one.at_ms // 1000 for one in found).most_common(1)[0]
+    second, most = _worst_second(found)
     prefix = "akka" if window.version is not None and window.version[:2] < PEKKO_SINCE else "pekko"
     at_ms = found[-1].at_ms
     backoff = " and taskmanager.network.request-backoff.max, for consumers that asked for partitions too early" if missing else ""
@@ -73,6 +120,7 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[LogEvent], tasks
             Evidence("in the worst second", most, "count", at_ms=second * 1000),
             Evidence("tasks of the job", tasks, "count", limits[SHARE] * tasks, ">=", at_ms=at_ms, note="share of them"),
             Evidence("TaskManagers lost in that time", lost, "count", at_ms=at_ms),
+            *([Evidence("requests for the state of partitions in the worst second", _worst_second(asked)[1], "count")] if asked else []),
         ),
         data={"slots": slots, "deployments": deployed, "partitions": missing, "worst_second": most, "taskmanagers_lost": lost},
     )

@@ -133,7 +133,7 @@ def test_page_api_and_command_say_the_same(viewer: Any, home: Path, django_asser
     sentence = verdict(job_starts(job)).sentence
     assert "enrich/0 on flink-tm-" in sentence
     assert "held all others up for 15 s" in sentence
-    with django_assert_max_num_queries(19):
+    with django_assert_max_num_queries(20):
         page = viewer.get(reverse("starts", args=at)).content.decode()
     assert sentence in page
     assert "usually" in page
@@ -208,9 +208,57 @@ def test_a_job_whose_calls_came_in_time_says_so_and_one_without_logs_that_it_is_
     home: Path, django_assert_num_queries: Any
 ) -> None:
     (job,) = taken_up(SLOW[0], home)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         found = rpc_troubles(job, None, ())
     assert (found.slots, found.seconds) == (0, ())
     assert about_calls(found).startswith("No request for a slot")
+    assert found.state_requests is None
     LogEvent.objects.all().delete()
     assert about_calls(rpc_troubles(job, None, ())).startswith("Whether calls timed out is not known")
+
+
+def test_of_a_start_of_1500_tasks_the_slowest_hundredth_is_named_and_whoever_straggled(viewer: Any, home: Path) -> None:
+    """By hand, out of Flink's last answers: from DEPLOYING to RUNNING, over five vertices of 300 subtasks."""
+    recording = "incidents/1.20.5/many-tasks"
+    (job,) = taken_up(recording, home)
+    newest: dict[str, list[Any]] = {}
+    for line in gzip.decompress((FIXTURES / recording / "rest.jsonl.gz").read_bytes()).decode().splitlines():
+        told = json.loads(line)
+        if told["status"] == 200 and (match := re.fullmatch(r"/jobs/[0-9a-f]{32}/vertices/([0-9a-f]{32})", told["path"])):
+            newest[match[1]] = told["body"]["subtasks"]
+    took: dict[tuple[str, int], int] = {}
+    straggling: set[tuple[str, int]] = set()
+    for vertex, subtasks in newest.items():
+        of_vertex = {
+            (vertex, one["subtask"]): one["status-duration"]["DEPLOYING"] + one["status-duration"]["INITIALIZING"] for one in subtasks
+        }
+        usual = sorted(of_vertex.values())[(len(of_vertex) - 1) // 2]
+        straggling |= {task for task, ms in of_vertex.items() if ms >= 3 * usual and ms >= usual + 1_000}
+        took |= of_vertex
+    assert len(took) == 1_500
+    (found,) = job_starts(job).starts
+    named = found.detail["slowest"]
+    assert (found.tasks, found.stragglers) == (1_500, len(straggling))
+    assert len(named) == max(15, min(len(straggling), 100))
+    assert [(one["vertex_id"], one["subtask"]) for one in named] == sorted(took, key=lambda task: (-took[task], task))[: len(named)]
+    assert [one["own_ms"] for one in named] == sorted(took.values(), reverse=True)[: len(named)]
+    page = viewer.get(reverse("starts-tables", args=(job.cluster, job.job_id))).content.decode()
+    assert f"{len(named)} of 1,500" in page
+
+
+def test_requests_for_the_state_of_partitions_are_counted_by_second_as_the_raw_log_has_them(viewer: Any, home: Path) -> None:
+    recording = "incidents/1.20.5/slow-jar"
+    (job,) = taken_up(recording, home)
+    text = "".join(gzip.decompress(path.read_bytes()).decode() for path in (FIXTURES / recording / "logs").iterdir())
+    by_second = Counter(re.findall(r"^(\S+ [0-9:]{8}),\d+ DEBUG .*: Retriggering partition request ", text, re.MULTILINE))
+    at = (job.cluster, job.job_id)
+    told = viewer.get(reverse("api-job-starts", args=at)).json()["calls"]
+    assert {one["at"][:19].replace("T", " "): one["state_requests"] for one in told["seconds"]} == by_second
+    assert (told["state_requests"], told["slots"], told["deployments"], told["partitions"]) == (by_second.total(), 0, 0, 0)
+    page = viewer.get(reverse("starts-tables", args=at)).content.decode()
+    sentence = f"{by_second.total()} times, up to {max(by_second.values())} times in a second."
+    assert sentence in page
+    assert "SingleInputGate" not in page
+    out = StringIO()
+    call_command("starts", CLUSTER, job.job_id, stdout=out)
+    assert sentence in out.getvalue()

@@ -94,6 +94,7 @@ class TroubledSecondSerializer(serializers.Serializer[TroubledSecond]):
     deployments = serializers.IntegerField()
     partitions = serializers.IntegerField()
     taskmanagers_lost = serializers.IntegerField()
+    state_requests = serializers.IntegerField(help_text="for the state of a partition, to the JobManager")
 
 
 class RpcTroublesSerializer(serializers.Serializer[RpcTroubles]):
@@ -102,6 +103,9 @@ class RpcTroublesSerializer(serializers.Serializer[RpcTroubles]):
     deployments = serializers.IntegerField(help_text="tasks that failed since a call about them timed out")
     partitions = serializers.IntegerField(help_text="partitions that were not found")
     taskmanagers_lost = serializers.IntegerField()
+    state_requests = serializers.IntegerField(
+        allow_null=True, help_text="consumers asked for the state of a partition; null where no line says so: Flink logs it at DEBUG alone"
+    )
     seconds = TroubledSecondSerializer(many=True, help_text="worst first")
     cut = serializers.BooleanField(help_text="there were more lines than are read; the newest count")
     is_known = serializers.BooleanField(help_text="any log of the job was read for that hour")

@@ -11,6 +11,8 @@ import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.state.MapState;
 import org.apache.flink.api.common.state.MapStateDescriptor;
+import org.apache.flink.api.common.state.StateDescriptor;
+import org.apache.flink.api.common.state.StateTtlConfig;
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -42,10 +44,14 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
     private final String countsTo;
     private final long unionElements;
     private final boolean keepsAll;
+    private final long ttlS;
     private transient ValueState<Long> count;
     private transient Map<Long, Long> counts;
     private transient ValueState<byte[]> last;
     private transient List<ValueState<Long>> further;
+    private transient ListState<Long> recent;
+    private transient ListState<Long> ever;
+    private transient MapState<Long, Long> seenAt;
     private transient MapState<Long, byte[]> entries;
     private transient Map<Long, Long> grown;
     private transient Random random;
@@ -73,6 +79,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         countsTo = arguments.text("counts-to", "");
         unionElements = arguments.number("union-elements", 0);
         keepsAll = arguments.text("union-keeps", "own").equals("all");
+        ttlS = arguments.number("ttl-s", 0);
     }
 
     @Override
@@ -81,7 +88,12 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
             Thread.sleep(restoreMs);
         }
         burdens.start();
-        last = context.getKeyedStateStore().getState(new ValueStateDescriptor<>("last", byte[].class));
+        last = context.getKeyedStateStore().getState(expiring(new ValueStateDescriptor<>("last", byte[].class)));
+        if (ttlS > 0) {
+            seenAt = context.getKeyedStateStore().getMapState(expiring(new MapStateDescriptor<>("seen-at", Long.class, Long.class)));
+            recent = context.getKeyedStateStore().getListState(expiring(new ListStateDescriptor<>("recent", Long.class)));
+            ever = context.getKeyedStateStore().getListState(new ListStateDescriptor<>("ever", Long.class));
+        }
         further = new ArrayList<>();
         for (long number = 1; number < states; number++) {
             further.add(context.getKeyedStateStore().getState(new ValueStateDescriptor<>("further-" + number, Long.class)));
@@ -134,6 +146,11 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         for (ValueState<Long> one : further) {
             one.update(nowMs);
         }
+        if (ttlS > 0) {
+            seenAt.put(nowMs / 1000, nowMs);
+            recent.add(nowMs);
+            ever.add(nowMs);
+        }
         if (key < grownKeys) {
             grow(key);
         }
@@ -162,6 +179,13 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         for (long element = 0; element < unionElements; element++) {
             union.add(element);
         }
+    }
+
+    private <D extends StateDescriptor<?, ?>> D expiring(D descriptor) {
+        if (ttlS > 0) {
+            descriptor.enableTimeToLive(StateTtlConfig.newBuilder(java.time.Duration.ofSeconds(ttlS)).build());
+        }
+        return descriptor;
     }
 
     private static boolean isFirst() {

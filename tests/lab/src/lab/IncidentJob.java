@@ -28,7 +28,9 @@ import org.apache.flink.util.Collector;
  * transaction-ms (what enrich emits goes to a second sink too, which commits with checkpoints, and whose transactions time out so),
  * limit (records of the source, then the job finishes), counts-to (enrich writes there how often it saw each key, by its state,
  * when it ends), set.KEY (the job's own setting of that name, over that of the cluster), union-elements (of a union list state of each
- * enrich subtask) and union-keeps (all: a restored subtask keeps what the others wrote, too).
+ * enrich subtask) and union-keeps (all: a restored subtask keeps what the others wrote, too), ttl-s (how long the value, a map and
+ * a list of enrich live; a second list beside them has no time-to-live), steps (instead of all this: so many vertices one behind the
+ * other, of step-parallelism subtasks, a few of which take up to step-ms to open).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -37,6 +39,11 @@ public final class IncidentJob {
         Arguments arguments = new Arguments(args);
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
         env.configure(Configuration.fromMap(arguments.below("set.")), IncidentJob.class.getClassLoader());
+        if (arguments.number("steps", 0) > 0) {
+            Steps.build(partitions(env, arguments), arguments);
+            env.execute(arguments.text("name", "incident"));
+            return;
+        }
         DataStream<byte[]> enriched = partitions(env, arguments)
                 .rebalance()
                 .map(new Parse(arguments.number("keys", 1000)))
