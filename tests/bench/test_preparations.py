@@ -10,11 +10,23 @@ from django.utils import timezone
 
 from ingest.flink_logs.files import read_file
 from spark_jobs.in_process.session import in_process_session
-from tests.bench import bench_audit, bench_log_events, bench_metadata, bench_placement, bench_pressure, bench_tail, page_timings
+from tests.bench import (
+    bench_audit,
+    bench_log_events,
+    bench_metadata,
+    bench_pages,
+    bench_placement,
+    bench_pressure,
+    bench_tail,
+    page_timings,
+    paged_fleet,
+)
 from tests.bench.fleet_cycles import check, ready
 from tests.bench.generated_log import generated_log
 from tests.bench.generated_metadata import generated_metadata
 from tests.bench.harness import Report
+from tests.bench.paged_fleet import Size
+from tests.bench.paged_requests import of_every_page
 from tests.spark_processes import run_cycle
 from tests.webapp.builders import person
 
@@ -63,13 +75,15 @@ def test_the_generated_log_is_tailed_and_found_by_grep_in_every_form(tmp_path: P
 
 
 @pytest.mark.django_db
-def test_the_pages_of_the_page_bench_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"CLUSTERS": 5, "ROUNDS": 1, "MIXED_ROUNDS": 1, "WEEK_OF_MINUTES": 60}.items():
+def test_the_pages_of_the_page_bench_answer_all_that_is_asked_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"ROUNDS": 1, "LEAST": 1, "PAGES_BEHIND": 1}.items():
         monkeypatch.setattr(page_timings, name, value)
-    now = timezone.now() + timedelta(minutes=1)
-    page_timings.fill_fleet(120, now)
-    of = page_timings.fill_week(now)
+    size = Size(jobs=120, clusters=5, days=3, hosts=20, host_events=120, closed=40, checkpoints_a_day=20)
+    asked = of_every_page(size, paged_fleet.fill(size, timezone.now() + timedelta(minutes=1)))
     client = Client()
     client.force_login(person())
-    assert page_timings.fleet_figures(client).keys() == {"queries", "plain_p95_ms", "mixed_p95_ms"}
-    assert page_timings.job_figures(client, of).keys() == {"job_p95_ms", "timeline_p95_ms", "size_p95_ms"}
+    assert asked.keys() == bench_pages.BUDGET_MS.keys()
+    thinned = {page: requests[:: max(len(requests) // 4, 1)] for page, requests in asked.items()}
+    figures = page_timings.figures(client, thinned)
+    assert all(ms > 0 for ms in figures["p95_ms"].values())
+    assert all(of_page.context["rows"] for page in ("hosts", "alerts", "incidents") for of_page in [client.get(f"/{page}/")])
