@@ -15,7 +15,7 @@ from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
 from webapp.hosts.concentration import WORDS, Concentration, concentration
-from webapp.hosts.models import HostEvent, JobHost
+from webapp.hosts.models import HostEvent, HostLoad, JobHost
 from webapp.hosts.ranking import HostRow
 from webapp.lib.recent_answers import STEP, answer_key, end_of_step
 
@@ -54,7 +54,7 @@ class HostJob:
 
 
 def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
-    """Of one cluster or of all, in no order; kept for a moment. Four queries."""
+    """Of one cluster or of all, in no order; kept for a moment. Five queries."""
     # The end of most ranges moves with the clock.
     asked = (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
     key = answer_key("hosts", (HostRow, Hosts), cluster, *asked)
@@ -65,13 +65,17 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     found: dict[tuple[str, str], HostRow] = {}
     events = HostEvent.objects.filter(**of, at__gte=start, at__lte=end)
     since = events.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
-    running = JobHost.objects.filter(**of, left_at__isnull=True).values("host", "cluster").order_by()
+    running = HostLoad.objects.filter(**of).order_by().values("host", "cluster", "jobs", "subtasks", "slots")
     counted = events.filter(at__gte=since) if since else events
-    happened = counted.order_by().values("host", "cluster").annotate(**COUNTS, last_at=Max("at"))
+    # Losses by themselves: what is counted distinct is sorted first, and of all events few are losses.
+    counts = {name: count for name, count in COUNTS.items() if count is not LOSSES}
+    happened = counted.order_by().values("host", "cluster").annotate(**counts, last_at=Max("at"))
+    lost = counted.filter(kind="taskmanager_lost").order_by().values("host", "cluster").annotate(losses=LOSSES)
     named = FindingHost.objects.filter(**of, finding__state=FindingState.OPEN).order_by().values("host", "cluster")
     for part_of_all in (
-        running.annotate(jobs=Count("pk"), subtasks=Sum("subtasks"), slots=Sum("slots")),
+        running,
         happened,
+        lost,
         named.annotate(findings=Count("pk"), worst_rank=Max("finding__severity_rank")),
     ):
         for row in part_of_all[: MOST_HOSTS + 1]:

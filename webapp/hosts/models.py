@@ -31,6 +31,23 @@ class JobHost(models.Model):
 
 
 @scoped()
+class HostLoad(models.Model):
+    """What runs on one host now, summed over :class:`JobHost` by :mod:`webapp.hosts.loads`; a host on which nothing runs has none."""
+
+    cluster = models.CharField(max_length=100)
+    host = models.CharField(max_length=300)
+    jobs = models.BigIntegerField()
+    subtasks = models.BigIntegerField()
+    slots = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "host"], name="host_load_key")]
+
+    def __str__(self) -> str:
+        return f"{self.subtasks} subtasks of {self.jobs} jobs on {self.host}"
+
+
+@scoped()
 class HostEvent(models.Model):
     """Serving table ``host_event``: something that happened to one job on one host."""
 

@@ -91,6 +91,8 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
                 Cluster.objects.register_recordings({batch_row["cluster"] for batch_row in rows})
                 findings.before(name, rows)
                 changed[name] += upsert(served.table, served.model, rows, served.derived)
+                if served.summed is not None:
+                    served.summed(rows)
         if manifest.tables[name].rows:
             say(f"loaded {name}: {manifest.tables[name].rows} rows, {changed[name]} changed")
     findings.finish(batches(manifest, "job_judgement") if "job_judgement" in manifest.tables else ())

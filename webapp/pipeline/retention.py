@@ -22,6 +22,7 @@ from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.growth.models import ClusterDay, StoredDay
+from webapp.hosts import loads
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
@@ -141,7 +142,13 @@ def _delete(old: QuerySet[Any], lease: Lease) -> int:
         with lease.writing():
             ids = list(old.order_by().values_list("pk", flat=True)[:ROWS_PER_DELETE])
             if ids:
-                old.model._default_manager.filter(pk__in=ids).delete()
+                _delete_rows(old.model._default_manager.filter(pk__in=ids))
         deleted += len(ids)
         if len(ids) < ROWS_PER_DELETE:
             return deleted
+
+
+def _delete_rows(rows: QuerySet[Any]) -> None:
+    places = loads.places_of(rows) if rows.model is JobHost else []
+    rows.delete()
+    loads.sum_again(places)

@@ -1,6 +1,6 @@
 """Which model holds which serving table, and what the web adds to a row."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import models
@@ -10,6 +10,7 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, Checkpoi
 from webapp.findings.models import FindingSight, JobJudgement
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.trouble_score import trouble
+from webapp.hosts import loads
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.pressure.models import PressureWindow
 from webapp.starts.models import JobStart
@@ -19,16 +20,22 @@ from webapp.work.upserts import Row
 
 @dataclass(frozen=True)
 class TableModel:
-    """Columns that exist in the model only: ``derived`` ones follow from a row, ``later`` ones are filled in after loading."""
+    """Columns that exist in the model only: ``derived`` ones follow from a row, ``later`` ones are filled in after loading.
+
+    ``summed`` is told of rows once they are loaded, in the transaction that loads them.
+    """
 
     table: ServingTable
     model: type[models.Model]
     derived: Mapping[str, Callable[[Row], object]] = field(default_factory=dict)
     later: tuple[str, ...] = ()
+    summed: Callable[[Sequence[Row]], None] | None = None
 
+
+SUMMED: dict[str, Callable[[Sequence[Row]], None]] = {"job_host": loads.of_loaded}
 
 SERVED: dict[str, TableModel] = {
-    name: TableModel(SERVING_TABLES[name], model, derived, later)
+    name: TableModel(SERVING_TABLES[name], model, derived, later, SUMMED.get(name))
     for name, model, derived, later in (
         ("job_current", JobCurrent, {"trouble": trouble}, ("health", "health_state", "judged_at", "orphan_bytes", "worst_finding_points")),
         ("checkpoint_fact", CheckpointFact, {}, ()),

@@ -5,13 +5,16 @@ from typing import Any
 
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
+from webapp.hosts import loads
 from webapp.hosts.models import HostEvent, JobHost
 
 
 def runs_on(host: str, of: JobCurrent, at: datetime, subtasks: int = 4, left_at: datetime | None = None) -> JobHost:
-    return JobHost.objects.create(
+    row = JobHost.objects.create(
         cluster=of.cluster, job_id=of.job_id, host=host, subtasks=subtasks, slots=1, vertices=4, first_seen_at=at, left_at=left_at, as_of=at
     )
+    loads.sum_again([(of.cluster, host)])
+    return row
 
 
 def host_event(host: str, of: JobCurrent, kind: str, at: datetime, subject: str = "enrich/1", **fields: Any) -> HostEvent:

@@ -1,0 +1,54 @@
+"""What runs on each host, summed when it changes: jobs have several rows each of where they run, and lists of hosts need only the sums.
+
+Whoever writes or deletes rows of :class:`JobHost` calls :func:`sum_again` for their hosts in the same transaction.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any
+
+from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
+
+from webapp.hosts.models import HostLoad, JobHost
+from webapp.lib.chunks import chunks
+from webapp.work.texts import bounded
+
+HOSTS_AT_ONCE = 1_000
+_LONGEST = JobHost._meta.get_field("host").max_length
+_SUMS = """
+INSERT INTO hosts_hostload (cluster, host, jobs, subtasks, slots)
+SELECT cluster, host, COUNT(*), SUM(subtasks), SUM(slots) FROM hosts_jobhost
+WHERE left_at IS NULL AND cluster IN ({clusters}) AND host IN ({hosts}) GROUP BY cluster, host
+ON CONFLICT (cluster, host) DO UPDATE SET jobs = excluded.jobs, subtasks = excluded.subtasks, slots = excluded.slots
+"""
+
+
+def of_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
+    """After rows of the serving table ``job_host`` were loaded."""
+    sum_again((row["cluster"], bounded(row["host"], _LONGEST, unique=True)) for row in rows)
+
+
+def sum_again(places: Iterable[tuple[str, str]]) -> None:
+    """``places``: clusters and hosts. Hosts of the same names on the other clusters among them are summed as well, to the same."""
+    for part in chunks(sorted(set(places)), HOSTS_AT_ONCE):
+        clusters, hosts = sorted({cluster for cluster, _ in part}), sorted({host for _, host in part})
+        known = HostLoad.objects.filter(cluster__in=clusters, host__in=hosts)
+        # The sums are read once nobody else writes those of these hosts.
+        list(known.select_for_update().order_by("cluster", "host").values_list("pk"))
+        with connection.cursor() as cursor:
+            sql = _SUMS.format(clusters=_gaps(clusters), hosts=_gaps(hosts))
+            cursor.execute(sql, list(chain(clusters, hosts)))
+        known.exclude(_running()).delete()
+
+
+def places_of(rows: "QuerySet[JobHost]") -> list[tuple[str, str]]:
+    return list(rows.order_by().values_list("cluster", "host").distinct())
+
+
+def _running() -> Exists:
+    return Exists(JobHost.objects.filter(cluster=OuterRef("cluster"), host=OuterRef("host"), left_at__isnull=True))
+
+
+def _gaps(values: list[str]) -> str:
+    return ", ".join(["%s"] * len(values))
