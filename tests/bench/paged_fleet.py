@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Model
 
 from tests.webapp.builders import annotation, cluster, finding, job, unsaved_fact, unsaved_finding, unsaved_job, window
@@ -126,8 +125,7 @@ def fill_hosts(size: Size, jobs: Sequence[JobCurrent], now: datetime) -> None:
         )
         for number, of in enumerate(jobs) for turn in range(HOSTS_OF_A_JOB)
     ))  # fmt: skip
-    with transaction.atomic():
-        loads.sum_again((cluster_name(number % size.clusters), host_name(number)) for number in range(size.hosts))
+    loads.sum_again((cluster_name(number % size.clusters), host_name(number)) for number in range(size.hosts))
     every = timedelta(days=size.days) / size.host_events
     _create(HostEvent, (_happened(size, jobs, number, host_of, now - every * number) for number in range(size.host_events)))
 

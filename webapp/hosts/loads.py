@@ -4,10 +4,9 @@ Whoever writes or deletes rows of :class:`JobHost` calls :func:`sum_again` for t
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from webapp.hosts.models import HostLoad, JobHost
@@ -34,12 +33,11 @@ def sum_again(places: Iterable[tuple[str, str]]) -> None:
     for part in chunks(sorted(set(places)), HOSTS_AT_ONCE):
         clusters, hosts = sorted({cluster for cluster, _ in part}), sorted({host for _, host in part})
         known = HostLoad.objects.filter(cluster__in=clusters, host__in=hosts)
-        # The sums are read once nobody else writes those of these hosts.
-        list(known.select_for_update().order_by("cluster", "host").values_list("pk"))
-        with connection.cursor() as cursor:
-            sql = _SUMS.format(clusters=_gaps(clusters), hosts=_gaps(hosts))
-            cursor.execute(sql, list(chain(clusters, hosts)))
-        known.exclude(_running()).delete()
+        with transaction.atomic(), connection.cursor() as cursor:
+            # The sums are read once nobody else writes those of these hosts.
+            list(known.select_for_update().order_by("cluster", "host").values_list("pk"))
+            cursor.execute(_SUMS.format(clusters=_gaps(clusters), hosts=_gaps(hosts)), [*clusters, *hosts])
+            known.exclude(_running()).delete()
 
 
 def places_of(rows: "QuerySet[JobHost]") -> list[tuple[str, str]]:
