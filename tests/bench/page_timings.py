@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -61,7 +61,7 @@ def pages_behind(client: Client, path: str, parameters: dict[str, str]) -> list[
     return found
 
 
-def figures(client: Client, asked: dict[str, Sequence[Asked]]) -> dict[str, Any]:
+def figures(client: Client, asked: Mapping[str, Sequence[Asked]]) -> dict[str, Any]:
     """Of each page: p95 and the slowest kind of request, with nothing cached; and how many queries each page makes at most."""
     found: dict[str, Any] = {"p95_ms": {}, "slowest": {}, "queries": {}}
     for page, requests in asked.items():

@@ -9,12 +9,11 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from webapp.hosts.models import HostLoad, JobHost
+from webapp.hosts.models import HOST_LENGTH, HostLoad, JobHost
 from webapp.lib.chunks import chunks
 from webapp.work.texts import bounded
 
 HOSTS_AT_ONCE = 1_000
-_LONGEST = JobHost._meta.get_field("host").max_length
 _SUMS = """
 INSERT INTO hosts_hostload (cluster, host, jobs, subtasks, slots)
 SELECT cluster, host, COUNT(*), SUM(subtasks), SUM(slots) FROM hosts_jobhost
@@ -25,7 +24,8 @@ ON CONFLICT (cluster, host) DO UPDATE SET jobs = excluded.jobs, subtasks = exclu
 
 def of_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
     """After rows of the serving table ``job_host`` were loaded."""
-    sum_again((row["cluster"], bounded(row["host"], _LONGEST, unique=True)) for row in rows)
+    # As the loader writes them.
+    sum_again((row["cluster"], bounded(row["host"], HOST_LENGTH, unique=True) or "") for row in rows)
 
 
 def sum_again(places: Iterable[tuple[str, str]]) -> None:

@@ -4,6 +4,8 @@ from django.db import models
 
 from webapp.lib.scoped_rows import scoped
 
+HOST_LENGTH = 300
+
 
 @scoped()
 class JobHost(models.Model):
@@ -11,7 +13,7 @@ class JobHost(models.Model):
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
-    host = models.CharField(max_length=300)
+    host = models.CharField(max_length=HOST_LENGTH)
     subtasks = models.BigIntegerField()
     slots = models.BigIntegerField()
     vertices = models.BigIntegerField()
@@ -35,7 +37,7 @@ class HostLoad(models.Model):
     """What runs on one host now, summed over :class:`JobHost` by :mod:`webapp.hosts.loads`; a host on which nothing runs has none."""
 
     cluster = models.CharField(max_length=100)
-    host = models.CharField(max_length=300)
+    host = models.CharField(max_length=HOST_LENGTH)
     jobs = models.BigIntegerField()
     subtasks = models.BigIntegerField()
     slots = models.BigIntegerField()
@@ -53,7 +55,7 @@ class HostEvent(models.Model):
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
-    host = models.CharField(max_length=300)
+    host = models.CharField(max_length=HOST_LENGTH)
     at = models.DateTimeField()
     kind = models.CharField(max_length=32)
     subject = models.CharField(max_length=300)
