@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.core.cache import cache
@@ -62,7 +63,7 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     if isinstance(kept, Hosts):
         return kept
     of = {} if cluster is None else {"cluster": cluster}
-    found: dict[tuple[str, str], HostRow] = {}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     events = HostEvent.objects.filter(**of, at__gte=start, at__lte=end)
     since = events.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
     running = HostLoad.objects.filter(**of).order_by().values("host", "cluster", "jobs", "subtasks", "slots")
@@ -79,9 +80,9 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
         named.annotate(findings=Count("pk"), worst_rank=Max("finding__severity_rank")),
     ):
         for row in part_of_all[: MOST_HOSTS + 1]:
-            place = row["host"], row["cluster"]
-            found[place] = replace(found.get(place) or HostRow(*place), **row)
-    answer = Hosts(list(found.values())[:MOST_HOSTS], since or start, len(found) > MOST_HOSTS, since is not None)
+            found.setdefault((row["host"], row["cluster"]), {}).update(row)
+    rows = [HostRow(**row) for row in islice(found.values(), MOST_HOSTS)]
+    answer = Hosts(rows, since or start, len(found) > MOST_HOSTS, since is not None)
     cache.set(key, answer, KEPT_S)
     return answer
 

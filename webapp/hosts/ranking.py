@@ -31,12 +31,12 @@ class HostRow:
 
     @property
     def trouble(self) -> int:
-        return sum(getattr(self, name) for name in COUNTED)
+        return self.declines + self.expired + self.failures + self.losses + self.findings
 
 
 SORTS: dict[str, Callable[[HostRow], Any]] = {
     "trouble": lambda row: (row.trouble, row.worst_rank, row.last_at or _LONG_AGO),
-    "host": lambda row: row.host,
+    "host": attrgetter("host"),
     **{name: attrgetter(name) for name in (*COUNTED, "jobs", "subtasks")},
     "last_at": lambda row: row.last_at or _LONG_AGO,
 }
@@ -44,7 +44,7 @@ SORTS: dict[str, Callable[[HostRow], Any]] = {
 
 def ordered(rows: Iterable[HostRow], sort: str, downwards: bool) -> list[HostRow]:
     """Hosts that are alike by name."""
-    by_name = sorted(rows, key=lambda row: (row.host, row.cluster))
+    by_name = sorted(rows, key=attrgetter("host", "cluster"))
     return sorted(by_name, key=SORTS[sort], reverse=downwards)
 
 
