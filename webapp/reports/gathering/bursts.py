@@ -69,6 +69,8 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + more
 
 
-def sentence(one: FileSystemCalls) -> str:
-    name = one.file_system or "a file system that is not known"
-    return f"{count_text(len(one.together))} jobs write checkpoints at once: {one.peak:,.0f} calls to {name} in its worst second."
+def sentence(one: FileSystemCalls, start: datetime) -> str:
+    """``start``: of the minutes looked at, which are not all of the time reported."""
+    name, minutes = one.file_system or "a file system that is not known", fleet_calls.SECONDS // 60
+    together = f"{count_text(len(one.together))} jobs write checkpoints at once: {one.peak:,.0f} calls to {name}"
+    return f"{together} in the worst second of the {minutes} minutes from {day_and_clock_text(start)} on."

@@ -77,7 +77,7 @@ def _impact(week: Week) -> tuple[str, ...]:
     if orphans:
         said.append(f"{bytes_text(orphans)} in it are orphaned.")
     if week.bursts and week.bursts.worst:
-        said.append(bursts.sentence(week.bursts.worst))
+        said.append(bursts.sentence(week.bursts.worst, week.bursts.start))
     if week.open_count:
         said.append(f"{count_text(week.open_count)} findings are still open.")
     return tuple(said) or ("None that can be measured.",)
