@@ -13,7 +13,7 @@ from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
 from tests.webapp.filesystem_calls.builders import metadata_of
 from tests.webapp.hosts.builders import happened_on
-from webapp.accounts.models import ApiToken, User
+from webapp.accounts.models import ApiToken, SavedView, User
 from webapp.accounts.roles import Role
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
@@ -70,6 +70,7 @@ def inhabit(folder: Path) -> JobCurrent:
     PushToken.objects.issue(some_cluster(), "fluent-bit")
     token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)
     set_quota("cluster", of.cluster, "1 TB", "olga", now)
+    SavedView.objects.create(user=User.objects.get(username="robot"), page="fleet", name="prod-eu", query="cluster=prod-eu", is_shared=True)
     Heartbeat.objects.update_or_create(name="beat", defaults={"at": now})
     PipelineAlarm.objects.create(code="lake.full", subject="lake", detail="no space", since=now)
     assert Alert.objects.exists()

@@ -15,7 +15,7 @@ from django.db.models import Model
 from django.urls import Resolver404, URLPattern, URLResolver, get_resolver, resolve
 from django.utils.regex_helper import normalize
 
-from webapp.accounts.models import ApiToken
+from webapp.accounts.models import ApiToken, SavedView
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
@@ -55,6 +55,7 @@ OWNER: dict[str, type[Model]] = {
     "clusters": Cluster,
     "pushed-logs": PushToken,
     "quotas": StorageQuota,
+    "saved-views": SavedView,
 }
 """What stands before a parameter ``pk``, ``uid`` or ``name`` → whose it is."""
 

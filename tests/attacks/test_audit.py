@@ -58,8 +58,8 @@ def test_every_form_that_was_refused_leaves_one_entry_that_says_so() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize(("role", "outcome"), [(Role.ADMIN, "done"), (Role.VIEWER, "refused")])
-def test_every_operation_of_the_api_leaves_one_entry_with_its_token(role: Role, outcome: str) -> None:
+@pytest.mark.parametrize("role", [Role.ADMIN, Role.VIEWER])
+def test_every_operation_of_the_api_leaves_one_entry_with_its_token(role: Role) -> None:
     client, wrong = APIClient(raise_request_exception=False), []
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {token_of(somebody(role), 'approve')}")
     for place, write in api_places():
@@ -68,6 +68,7 @@ def test_every_operation_of_the_api_leaves_one_entry_with_its_token(role: Role, 
             place.filled(known=True), body, format="json"
         ))  # fmt: skip
         said = [(one.action, one.outcome, one.door, one.token.partition(" (")[0]) for one in found]
+        outcome = "done" if role >= write.least else "refused"
         good = len(said) == 1 and said[0][0] != UNDECLARED and said[0][2:] == ("api", "of approve")
         if not good or (write.changes and said[0][1] != outcome) or any(secret in repr(found[0].details) for secret in SECRETS):
             wrong.append((place.name, write.method, said))

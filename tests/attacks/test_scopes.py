@@ -231,8 +231,8 @@ def test_what_was_kept_for_who_sees_everything_is_shown_to_nobody_else(theirs: T
     assert not [address for address in KEPT_ANSWERS if theirs.told_by(narrow.get(address))]
 
 
-WRITES_OF_THEIR_OWN = {"account-password", "account-token-create", "account-sign-out"}
-"""Forms that concern nobody but whoever sends them."""
+WRITES_OF_THEIR_OWN = {"account-password", "account-token-create", "account-sign-out", "saved-view-save", "api-saved-views-list"}
+"""What concerns nobody but whoever sends it. A view that is shared is seen by who sees the same clusters."""
 
 
 def test_nothing_of_another_cluster_is_written(theirs: Theirs) -> None:

@@ -72,6 +72,7 @@ FORMS: dict[str, Write] = {
     "account-password": Write(
         Role.VIEWER, lambda: {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
     ),
+    "saved-view-save": Write(Role.VIEWER, lambda: {"page": "fleet", "name": "unsteady", "query": "status=unsteady"}),
     "account-sign-out": Write(Role.VIEWER),
     "access-user-add": administrators(lambda: {"username": "newcomer", **ACCESS}),
     "access-user-change": administrators(lambda: {**ACCESS, "role": "viewer"}),
@@ -133,7 +134,7 @@ FORMS: dict[str, Write] = {
 }
 """Forms of pages, by the name of their address. Whatever is not here and not of :data:`OWN_DOOR` writes nothing."""
 
-OWN_DOOR = ("sign-in", "choose-language", "choose-time-zone", "sign-out", "account-token-revoke")
+OWN_DOOR = ("sign-in", "choose-language", "choose-time-zone", "sign-out", "account-token-revoke", "saved-view-change", "saved-view-remove")
 """What concerns nobody but whoever sends it."""
 
 API: dict[tuple[str, str], Write] = {
@@ -166,6 +167,9 @@ API: dict[tuple[str, str], Write] = {
     ("api-rule-settings-list", "post"): operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}),
     ("api-rule-settings-detail", "delete"): operators(),
     ("api-rule-settings-preview", "post"): operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}, changes=False),
+    ("api-saved-views-list", "post"): Write(Role.VIEWER, lambda: {"page": "fleet", "name": "unsteady", "query": "status=unsteady"}),
+    ("api-saved-views-detail", "put"): Write(Role.VIEWER, lambda: {"name": "mine", "is_shared": True}, "put", changes=False),
+    ("api-saved-views-detail", "delete"): Write(Role.VIEWER, method="delete", changes=False),
     ("api-silences-list", "post"): operators(lambda: {"matchers": MATCHERS, "reason": "known", "ends_at": _in_an_hour()}),
     ("api-silences-end", "post"): operators(),
     ("api-thresholds-list", "post"): operators(lambda: {"key": KEY, "value": 0.6}),

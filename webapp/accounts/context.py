@@ -7,11 +7,14 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from webapp.accounts.roles import Role, role_of
+from webapp.accounts.saved_views.pages import savable
 from webapp.accounts.viewers import scope_of
 
 
 def permissions(request: HttpRequest) -> dict[str, Any]:
-    """``may_operate`` and ``may_administer`` in templates; looked up once, and only where a template uses them."""
+    """``may_operate`` and ``may_administer`` in templates; looked up once, and only where a template uses them.
+    ``saved_page``: what a saved view of this page names it, empty where it is no list.
+    """
     found: list[Role | None] = []
 
     def role() -> Role:
@@ -20,6 +23,7 @@ def permissions(request: HttpRequest) -> dict[str, Any]:
         return found[0] or Role.VIEWER
 
     return {
+        "saved_page": savable(request),
         "may_operate": SimpleLazyObject(lambda: role() >= Role.OPERATOR),
         "may_administer": SimpleLazyObject(lambda: role() is Role.ADMIN and scope_of(request.user).is_everything),
     }

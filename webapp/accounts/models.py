@@ -2,10 +2,12 @@
 
 from datetime import datetime
 from typing import Any, ClassVar
+from urllib.parse import parse_qsl
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
 from webapp.accounts.querysets import ApiTokenQuerySet, AuditEntryQuerySet, NeverChanged
@@ -63,6 +65,34 @@ class ApiToken(models.Model):
 
     def is_valid(self, at: datetime) -> bool:
         return self.user.is_active and (self.expires_at is None or at < self.expires_at)
+
+
+class SavedView(models.Model):
+    """What a list page was narrowed to, ordered by and of which range, under a name of its owner's."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
+    page = models.CharField(max_length=40, help_text="name of an address, of webapp.accounts.saved_views.pages")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=2_000, blank=True, help_text="of the address, encoded")
+    is_shared = models.BooleanField(default=False, help_text="with who sees the same clusters")
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [models.UniqueConstraint(fields=["user", "page", "name"], name="saved_view_of_page_and_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def address(self) -> str:
+        path = reverse(self.page)
+        return f"{path}?{self.query}" if self.query else path
+
+    @property
+    def shown_query(self) -> str:
+        """To be read."""
+        return " · ".join(f"{name}={value}" for name, value in parse_qsl(self.query))
 
 
 class SignInFailures(models.Model):

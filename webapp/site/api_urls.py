@@ -6,6 +6,7 @@ from rest_framework.routers import SimpleRouter
 
 from webapp.accounts import api_schema as api_schema  # describes the tokens
 from webapp.accounts.audit import api as audit
+from webapp.accounts.saved_views import api as saved_views
 from webapp.alerting import api_urls as alerting
 from webapp.backend import api_urls as backend
 from webapp.before_after import api_urls as before_after
@@ -36,7 +37,22 @@ from webapp.triage import api_urls as triage
 from webapp.work import api_urls as work
 
 router = SimpleRouter()
-for feature in (fleet, checkpoints, pressure, findings, alerting, work, storage, reports, cleanup, delivery, growth, hosts, audit):
+for feature in (
+    fleet,
+    checkpoints,
+    pressure,
+    findings,
+    alerting,
+    work,
+    storage,
+    reports,
+    cleanup,
+    delivery,
+    growth,
+    hosts,
+    saved_views,
+    audit,
+):
     for prefix, views, name in feature.ROUTES:
         router.register(prefix, views, name)
 

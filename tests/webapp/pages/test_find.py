@@ -14,7 +14,7 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.site.palette.hits import MOST_OF_GROUP
 
 pytestmark = pytest.mark.django_db
-QUERIES = 11
+QUERIES = 12
 """Session, user, role, state of the data; two of hosts; jobs by name, jobs by the name before the number, checkpoints, jobs of a line."""
 
 

@@ -25,6 +25,7 @@ _PERSON, _TOKEN, _ALERT, _INCIDENT, _ENDPOINT = (
     "incidents.Incident",
     "delivery.Endpoint",
 )
+_VIEW = "accounts.SavedView"
 _SILENCE, _WINDOW, _SETTING = "alerting.Silence", "alerting.MaintenanceWindow", "alerting.RuleSetting"
 _DELIVERY, _REPORT, _PLAN, _CLUSTER = "delivery.Delivery", "reports.IncidentReport", "storage.CleanupPlan", "fleet.Cluster"
 _THRESHOLD, _QUOTA, _ROOT, _SHIPPER = "findings.ThresholdOverride", "growth.StorageQuota", "storage.StorageRoot", "push.PushToken"
@@ -41,6 +42,12 @@ ACTIONS: dict[str, Action] = {
     "account-sign-out": Action("sessions.end"),
     "choose-language": Action("language.choose"),
     "choose-time-zone": Action("time-zone.choose"),
+    "saved-view-save": Action("saved-view.save"),
+    "api-saved-views-list": Action("saved-view.save"),
+    "saved-view-change": Action("saved-view.change", _VIEW),
+    "api-saved-views-detail": Action("saved-view.change", _VIEW),
+    "saved-view-remove": Action("saved-view.remove", _VIEW),
+    "api-saved-views-detail delete": Action("saved-view.remove", _VIEW),
     "access-user-add": Action(NEW_PERSON),
     "access-user-change": Action("person.change", _PERSON),
     "access-user-switch": Action("person.switch", _PERSON),

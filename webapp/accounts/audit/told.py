@@ -11,7 +11,7 @@ SHOWN = frozenset(
         "all", "apply", "audit_every_h", "below", "cluster", "clusters", "days", "destination", "digest", "disable", "enabled",
         "ends_at", "endpoint", "every", "every_s", "everything", "folder", "format", "from", "grants", "hours", "is_active", "job",
         "job_id", "jobs", "key", "kind", "language", "lasts_s", "matchers", "min_severity", "name", "names", "nothing", "order",
-        "pause", "plan", "purge", "remove", "replication", "role", "root", "roots", "rule", "scope", "sees", "sees_everything",
+        "page", "pause", "plan", "purge", "remove", "replication", "role", "root", "roots", "rule", "scope", "sees", "sees_everything",
         "sees_only", "severity", "since", "size", "starts_at", "state", "stop", "subject", "time_of_day", "to", "uid", "undo",
         "until", "uri", "user", "username", "value", "verb", "waste", "weekday", "which", "withdraw", "zone",
     )

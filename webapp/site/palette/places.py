@@ -15,6 +15,7 @@ MORE_PAGES = (
     ("File system calls of the fleet", "fleet-filesystem-calls"),
     ("Memory, CPU and slots of the fleet", "fleet-resources"),
     ("Account and API tokens", "account"),
+    ("Saved views", "saved-views"),
     ("API documentation", "api-docs"),
 )
 FOR_ADMINISTRATORS = (("Users and roles", "access-users"), ("Audit log", "access-audit"))

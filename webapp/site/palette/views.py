@@ -1,5 +1,7 @@
 """What was found, as a page and as the part of it that the palette (Ctrl K) shows."""
 
+from collections.abc import Iterator
+from typing import cast
 from urllib.parse import urlsplit
 
 from django.http import HttpRequest, HttpResponse
@@ -7,10 +9,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.accounts.administration import is_admin
+from webapp.accounts.models import User
+from webapp.site.palette.hits import Group
 from webapp.site.palette.hosts import hosts
 from webapp.site.palette.jobs import jobs
 from webapp.site.palette.log_lines import log_lines
 from webapp.site.palette.places import places
+from webapp.site.palette.saved_views import saved_views
 
 MOST_CHARS = 4_000
 """Longer texts are read as far as this."""
@@ -21,6 +26,14 @@ def find(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").replace("\x00", "").strip()[:MOST_CHARS]
     is_part = "HX-Request" in request.headers
     page = urlsplit(request.headers.get("HX-Current-URL", "")).path if is_part else ""
-    groups = [*jobs(text, page), *hosts(text), *log_lines(text), *places(text, is_admin(request.user))] if text else []
+    groups = list(_groups(text, page, cast(User, request.user))) if text else []
     template = "palette/_found.html" if is_part else "palette/find.html"
     return render(request, template, {"text": text, "groups": groups, "most_chars": MOST_CHARS})
+
+
+def _groups(text: str, page: str, user: User) -> Iterator[Group]:
+    yield from jobs(text, page)
+    yield from saved_views(text, user)
+    yield from hosts(text)
+    yield from log_lines(text)
+    yield from places(text, is_admin(user))
