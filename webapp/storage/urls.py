@@ -4,7 +4,7 @@ from django.urls import path
 
 from webapp.accounts.guards import whole_fleet_only
 from webapp.lib.menu import MenuEntry
-from webapp.storage.views import charts, files, overview, retention, root, roots, simulator, xray
+from webapp.storage.views import charts, files, overview, retention, root, roots, simulator, state_expiry, xray
 
 MENU = MenuEntry("Storage", "storage", key="s", of=("storage", "cleanup", "growth"))
 
@@ -23,5 +23,6 @@ urlpatterns = [
     path("storage/roots/<int:pk>/attest", roots.attest, name="storage-root-attest"),
     path("storage/roots/<int:pk>/remove", roots.remove, name="storage-root-remove"),
     path("storage/simulator/", whole_fleet_only(simulator.simulator), name="storage-simulator"),
+    path("jobs/<name:cluster>/<name:job_id>/backend/states/", state_expiry.tables, name="state-expiry"),
     path("storage/xray/", xray.xray, name="storage-xray"),
 ]

@@ -1,0 +1,62 @@
+"""Which keyed states expire, by checkpoints that a real Flink wrote of a job of which it is known (tests/lab/src/lab/Enrich.java)."""
+
+import gzip
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from ingest.metadata.keyed_states import described_states
+from tests.webapp.builders import cluster, job
+from webapp.checkpoints.models import CheckpointFact
+from webapp.storage.models import StorageRoot
+from webapp.storage.state_expiry import state_expiry
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "metadata" / "expiring"
+AT = datetime(2026, 11, 24, 20, tzinfo=UTC)
+EXPIRES = {
+    "last": ("VALUE", True),
+    "seen-at": ("MAP", True),
+    "recent": ("LIST", True),
+    "ever": ("LIST", False),
+    "further-1": ("VALUE", False),
+}
+AWARE = b"\x00\x4corg.apache.flink.runtime.state.ttl.TtlAwareSerializerSnapshot\x00\x00\x00\x01"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
+def test_the_page_says_of_each_state_whether_it_expires(version: str, tmp_path: Path, viewer: Client) -> None:
+    cluster(at=AT)
+    of = job(at=AT)
+    (tmp_path / "chk-2").mkdir()
+    (tmp_path / "chk-2" / "_metadata").write_bytes(gzip.decompress((FIXTURES / f"{version}_metadata.gz").read_bytes()))
+    where = {"cluster": of.cluster, "job_id": of.job_id}
+    CheckpointFact.objects.create(
+        **where,
+        checkpoint_id=2,
+        trigger_time=AT,
+        outcome="completed",
+        is_savepoint=False,
+        final=True,
+        external_path=f"file:{tmp_path}/chk-2",
+        as_of=AT,
+    )
+    address = reverse("state-expiry", args=(of.cluster, of.job_id))
+    assert "lies below no registered storage root" in viewer.get(address).content.decode()
+    StorageRoot.objects.create(uri=f"file:{tmp_path}")
+    found = state_expiry(of)
+    assert {one.name: (one.kind, one.expires) for one in found.states} == EXPIRES
+    assert {one.name for one in found.forever} == {"ever", "further-1"}
+    page = viewer.get(address).content.decode()
+    assert all(name in page for name in EXPIRES)
+    assert page.count("<td>yes</td>") == 3
+
+
+@pytest.mark.parametrize(("flag", "expires"), [(b"\x01", True), (b"\x00", False)])
+def test_a_serializer_that_knows_of_expiry_says_whether_it_is_on(flag: bytes, expires: bool) -> None:
+    state = b"\x00\x03sum\x00\x00\x00\x00\x00\x00\x00\x01\x00\x10KEYED_STATE_TYPE\x00\x05VALUE" + AWARE + flag
+    assert [tuple(one) for one in described_states(state)] == [("sum", "VALUE", expires)]
+    assert described_states(b"nothing of that") == []
