@@ -47,6 +47,13 @@
     }
   }
 
+  const loads = new Map();
+  function loadOnce(chart) {
+    seen.unobserve(chart);
+    if (!loads.has(chart)) loads.set(chart, load(chart));
+    return loads.get(chart);
+  }
+
   function open(event) {
     const url = event.points.map((point) => point.customdata).find((data) => typeof data === "string" && /^\/jobs\//.test(data));
     if (url) location.assign(url);
@@ -112,8 +119,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "p" || event.shiftKey || event.altKey || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    const missing = charts.filter((chart) => !chart.dataset.state && !chart.dataset.after);
-    Promise.all(missing.map((chart) => { seen.unobserve(chart); return load(chart); })).finally(() => print());
+    if (!event.repeat) Promise.all(charts.filter((chart) => !chart.dataset.after || loads.has(chart)).map(loadOnce)).finally(() => print());
   });
   let themeBefore;
   addEventListener("beforeprint", () => {
@@ -129,10 +135,7 @@
   document.addEventListener("weir:theme", () => figures.forEach((_figure, chart) => draw(chart)));
 
   const seen = new IntersectionObserver((entries) => {
-    entries.filter((entry) => entry.isIntersecting).forEach((entry) => {
-      seen.unobserve(entry.target);
-      load(entry.target);
-    });
+    entries.filter((entry) => entry.isIntersecting).forEach((entry) => loadOnce(entry.target));
   }, { rootMargin: "400px" });
   charts.filter((chart) => !chart.dataset.after).forEach((chart) => seen.observe(chart));
   // What a part of the page works out first, charts of the same find kept.
