@@ -215,22 +215,6 @@ def test_on_a_telephone_the_graph_runs_from_top_to_bottom(page, site):
     expect(shown.get_by_text("◆ origin")).to_be_visible()
 
 
-def test_a_printed_job_has_its_whole_graph_and_all_its_charts_on_light_paper(page, site):
-    page.emulate_media(color_scheme="dark")
-    page.goto(site + JOB)
-    page.evaluate("window.print = () => { document.title = 'printing'; dispatchEvent(new Event('beforeprint')); }; 0")
-    page.keyboard.press("Control+p")
-    expect(page).to_have_title("printing", timeout=20_000)
-    page.set_viewport_size({"width": 718, "height": 1000})
-    page.emulate_media(media="print")
-    assert [chart.get_attribute("data-state") for chart in page.locator("[data-chart]").all()] == ["drawn"] * 3
-    frame = page.locator(".graph-frame:visible")
-    assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth && frame.getBoundingClientRect().right <= innerWidth")
-    assert frame.locator("svg.graph a").count() == 4
-    assert page.evaluate("getComputedStyle(document.body).colorScheme") == "light"
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-
-
 def test_moving_a_slider_shows_at_once_what_would_have_been(page, site):
     page.goto(f"{site}{JOB}what-if/pressure.root/")
     slider = page.get_by_role("slider", name="backpressured", exact=True)
