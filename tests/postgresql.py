@@ -30,7 +30,7 @@ def postgresql() -> Iterator[pgserver.PostgresServer]:
 @contextmanager
 def stopped(server: pgserver.PostgresServer) -> Iterator[None]:
     """Its processes as they are now, frozen: it takes connections, by the kernel's hand, and says nothing."""
-    frozen = _with_children(server.get_pid())
+    frozen = processes_of(server.get_pid())
     for pid in frozen:
         os.kill(pid, signal.SIGSTOP)
     try:
@@ -40,6 +40,7 @@ def stopped(server: pgserver.PostgresServer) -> Iterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-def _with_children(pid: int) -> list[int]:
+def processes_of(pid: int) -> list[int]:
+    """Itself first."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(one for child in children for one in _with_children(int(child)))]
+    return [pid, *(one for child in children for one in processes_of(int(child)))]
