@@ -33,7 +33,8 @@ def run(report: Report) -> None:
             few = timings(server, Path(folder, "few"), "few", FEW)
             many = timings(server, Path(folder, "many"), "many", many_jobs, PEOPLE)
             report_times(report, few, many, many_jobs)
-            with serving(Path(folder, "web"), WEIR_DATABASE_URL=server.get_uri("many")) as port:
+            # The home of who signed the people in: its key signs their sessions.
+            with serving(Path(folder, "many"), WEIR_DATABASE_URL=server.get_uri("many")) as port:
                 found = visit(port, many["sessions"], many["paths"], minutes * 60)
         finally:
             server.cleanup()
