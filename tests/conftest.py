@@ -16,7 +16,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests import spark_classes
 from tests.migrated import begin_with_migrated
 from tests.spark_processes import connect_server
-from tests.weir_settings import WeirSettings
+from tests.weir_settings import WeirSettings, below
 
 # No JVM of the tests lives long enough to win back what the slower, better compiler takes of two cores.
 # With the quick compiler alone a JVM keeps 48 MiB of compiled code. Spark fills that: methods are thrown out and compiled again and again.
@@ -63,7 +63,7 @@ def weir(settings: Settings) -> WeirSettings:
 @pytest.fixture
 def home(weir: WeirSettings, tmp_path: Path) -> Path:
     """Everything that Weir writes lies below it."""
-    weir(home=tmp_path, **{f"{name}_root": str(tmp_path / name) for name in ("lake", "runs", "plans", "reports")})
+    weir(**below(tmp_path))
     return tmp_path
 
 

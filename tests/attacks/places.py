@@ -124,11 +124,13 @@ class Place:
     @property
     def asks_for(self) -> dict[str, str]:
         """Parameters of the query with which there is something to see."""
+        if self.name not in QUERY:
+            return {}
         plan = CleanupPlan.objects.order_by("-pk").first()
         root = plan.roots[0] if plan else ""
         there = {"root": root, "metadata": f"{root}/{1:032x}/chk-1/_metadata", "rule": "checkpoint.declined", "instant": "now-1h"}
         there["checkpoint"] = str(CheckpointFact.objects.values_list("checkpoint_id", flat=True).first() or 0)
-        return {name: there[of] for name, of in QUERY.get(self.name, {}).items()}
+        return {name: there[of] for name, of in QUERY[self.name].items()}
 
     def filled(self, *, known: bool) -> str:
         """Its address; with ``known`` that of a row that is there."""

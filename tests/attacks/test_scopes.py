@@ -17,9 +17,10 @@ from django.db import connection, models
 from django.test import Client
 from django.urls import resolve
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 from rest_framework.test import APIClient
 
-from tests.attacks.inhabited import inhabit, somebody
+from tests.attacks.inhabited import somebody
 from tests.attacks.places import places
 from tests.attacks.unchanged import snapshot, statements, taken_back
 from tests.attacks.writes import OF_SHIPPERS, api_places, form_places
@@ -64,12 +65,12 @@ class Theirs:
 
 
 @pytest.fixture
-def theirs(db: None, tmp_path: Path) -> Theirs:
-    of = inhabit(tmp_path)
+def theirs(inhabited: JobCurrent, settings: Settings) -> Theirs:
+    of = inhabited
     _grown(of)
     for name in ("prod-eu", of.name or "", "host-1"):
         _rename(name, CANARY)
-    found = Theirs(of, tmp_path)
+    found = Theirs(of, settings.WEIR.home)
     now = timezone.now()
     cluster(OURS, at=now, labels=TEAM)
     mine = job(OURS, at=now, name="our-own-job")
