@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,18 +22,32 @@ PROJECT = Path(__file__).parent.parent
 FOLDER = PROJECT / ".pytest_cache"
 
 
-@functools.cache
 def migrated_database() -> Path:
-    """Several processes may ask at once: one makes it, the others wait."""
+    return kept("weir.sqlite3", _make)
+
+
+@functools.cache
+def kept(name: str, make: Callable[[Path], None]) -> Path:
+    """A file of this version, which ``make`` writes. Several processes may ask at once: one makes it, the others wait."""
     FOLDER.mkdir(exist_ok=True)
     folder = _folder()
     with (FOLDER / "migrated.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            for former in FOLDER.glob("migrated-*"):
+        if not (folder / name).exists():
+            for former in set(FOLDER.glob("migrated-*")) - {folder}:
                 shutil.rmtree(former)
-            _make(folder)
-    return folder / "weir.sqlite3"
+            folder.mkdir(exist_ok=True)
+            make(folder / "unfinished")
+            (folder / "unfinished").rename(folder / name)
+    return folder / name
+
+
+def migrate(**variables: str) -> None:
+    """From nothing, as an operator does."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
+    with TemporaryDirectory(prefix="weir-home-", dir=FOLDER) as home:
+        command = [sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"]
+        subprocess.run(command, env={**clean, "WEIR_HOME": home, **variables}, cwd=PROJECT, check=True)
 
 
 def home_with_database(home: Path) -> Path:
@@ -49,18 +64,15 @@ def begin_with_migrated(connection: Any, **_: object) -> None:
     """
     if connection.vendor != "sqlite" or not connection.is_in_memory_db():
         return
-    if (os.environ.get("PYTEST_XDIST_WORKER") or _folder().exists()) and not connection.introspection.table_names():
+    if (os.environ.get("PYTEST_XDIST_WORKER") or (_folder() / "weir.sqlite3").exists()) and not connection.introspection.table_names():
         with closing(sqlite3.connect(migrated_database())) as migrated:
             migrated.backup(connection.connection)
 
 
-def _make(folder: Path) -> None:
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
-    with TemporaryDirectory(prefix="weir-migrated-", dir=FOLDER) as home:
-        command = [sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"]
-        subprocess.run(command, env=variables | {"WEIR_HOME": home}, cwd=PROJECT, check=True)
-        folder.mkdir()
-        shutil.copy(Path(home) / "weir.sqlite3", folder)
+def _make(file: Path) -> None:
+    with TemporaryDirectory(prefix="weir-home-", dir=FOLDER) as home:
+        migrate(WEIR_HOME=home)
+        shutil.copy(Path(home) / "weir.sqlite3", file)
 
 
 def _folder() -> Path:

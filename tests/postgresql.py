@@ -2,12 +2,16 @@
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pgserver
+from pgserver._commands import POSTGRES_BIN_PATH
+
+from tests import migrated
 
 
 @contextmanager
@@ -44,3 +48,15 @@ def processes_of(pid: int) -> list[int]:
     """Itself first."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [pid, *(one for child in children for one in processes_of(int(child)))]
+
+
+def migrated_database(server: pgserver.PostgresServer, name: str) -> str:
+    """Address of a new database in ``server``, as ``manage.py migrate`` would have made it: read from a dump that was made once."""
+    server.psql(f"CREATE DATABASE {name};\n\\connect {name}\n{migrated.kept('postgresql.sql', _dump).read_text()}")
+    return str(server.get_uri(database=name))
+
+
+def _dump(file: Path) -> None:
+    with postgresql() as server:
+        migrated.migrate(WEIR_DATABASE_URL=server.get_uri())
+        subprocess.run([POSTGRES_BIN_PATH / "pg_dump", "--no-owner", "--file", file, server.get_uri()], check=True)

@@ -14,12 +14,14 @@ from tests.migrated import migrated_database
 from webapp.config.environment import PROJECT_DIR
 
 PROCESSES, ROWS = 4, 60
+TEMPLATE = "migrated"
 
 
 @pytest.fixture(scope="module")
 def postgresql() -> Iterator[str]:
     with installed.postgresql() as server:
-        yield str(server.get_uri())
+        installed.migrated_database(server, TEMPLATE)
+        yield installed.migrated_database(server, "weir")
 
 
 def environment(home: Path, database_url: str) -> dict[str, str]:
@@ -71,6 +73,7 @@ def test_rows_are_loaded_leased_and_kept_and_what_attackers_send_breaks_nothing_
 def run_there(tests: list[str], database_url: str, folder: Path) -> None:
     variables = environment(folder, database_url)
     del variables["DJANGO_SETTINGS_MODULE"]
+    variables["WEIR_TEST_TEMPLATE"] = TEMPLATE
     # A folder of its own: where the tests that run beside it keep theirs, pytest would shut out the user of their PostgreSQL.
     command = [sys.executable, "-m", "pytest", f"--basetemp={folder / 'tests'}", *tests]
     done = subprocess.run(command, env=variables, cwd=PROJECT_DIR, capture_output=True, text=True, check=False)

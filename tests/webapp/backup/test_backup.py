@@ -32,7 +32,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 def postgresql() -> Iterator[str]:
     with installed.postgresql() as server:
         server.psql("CREATE DATABASE restored;")
-        yield str(server.get_uri())
+        yield installed.migrated_database(server, "lived_in")
 
 
 def test_what_was_on_sqlite_is_there_again_elsewhere_and_goes_on(original: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_what_was_on_postgresql_is_there_again_in_another_database_and_goes_on(p
     lived = Installation(tmp_path / "home", postgresql)
     before = lived.story("live", "see=before", f"backup={tmp_path / 'backup'}")["before"]
     shutil.rmtree(lived.home)
-    other = Installation(tmp_path / "other", postgresql.replace("/postgres?", "/restored?"))
+    other = Installation(tmp_path / "other", postgresql.replace("/lived_in?", "/restored?"))
     assert other.database_url != lived.database_url
     other.restore(tmp_path / "backup")
     told = other.story("see=after", "take=1.20.5/B:more", "see=on")

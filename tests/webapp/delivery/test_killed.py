@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.postgresql import postgresql
+from tests.postgresql import migrated_database, postgresql
 from tests.webapp.pipeline.site import Site, kill, wait_for
 
 NOTICES, ENDPOINTS = 1_000, 10
@@ -115,8 +115,7 @@ def counting() -> Iterator[Counting]:
 @pytest.fixture
 def site(tmp_path: Path, server: Any, counting: Counting, request: pytest.FixtureRequest) -> Iterator[Delivering]:
     name = f"weir_{abs(hash(request.node.name))}"
-    server.psql(f"CREATE DATABASE {name};")
-    with Delivering(tmp_path / "home", str(server.get_uri(database=name)), counting.url) as found:
+    with Delivering(tmp_path / "home", migrated_database(server, name), counting.url) as found:
         yield found
 
 
