@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from django.core.management import call_command, load_command_class
 
 from ingest.lake.tables import TABLES
 from webapp.delivery.formats import weir
 from webapp.delivery.models import Delivery
-from webapp.lib.sentences import of_code, of_script, of_settings, of_template, sentences
+from webapp.lib.sentences import Sentence, of_code, of_script, of_settings, of_template, sentences
 
 
 def texts(found) -> list[str]:
@@ -31,24 +32,28 @@ def test_the_line_is_that_of_the_file() -> None:
     assert one.line == 3
 
 
-def test_sentences_that_everybody_knows_are_listed() -> None:
-    known = set(texts(sentences()))
+@pytest.fixture(scope="module")
+def listed() -> tuple[Sentence, ...]:
+    return tuple(sentences())
+
+
+def test_sentences_that_everybody_knows_are_listed(listed: tuple[Sentence, ...]) -> None:
+    known = set(texts(listed))
     assert "No cluster yet" in known
     assert "Skipped: it was not there any more." in known
 
 
-def test_no_sentence_has_words_that_are_no_terms() -> None:
+def test_no_sentence_has_words_that_are_no_terms(listed: tuple[Sentence, ...]) -> None:
     """Of pages and scripts, findings and messages, the help of commands and settings, and what fields are described by."""
-    listed = list(sentences())
     assert {"templates", "static", "ingest", "spark_jobs", "webapp", "compose.env.example"} == {
         one.path.partition("/")[0] for one in listed
     }
     assert [f"{one.path}:{one.line}: {one.text}" for one in listed if one.no_terms] == []
 
 
-def test_descriptions_of_tables_fields_commands_and_notices_are_listed() -> None:
+def test_descriptions_of_tables_fields_commands_and_notices_are_listed(listed: tuple[Sentence, ...]) -> None:
     """What argparse, Django and the contracts print of themselves, asked of them and not of their sources."""
-    known = [one.text for one in sentences()]
+    known = texts(listed)
     described = [
         next(iter(TABLES.values())).columns[0].meaning,
         str(Delivery._meta.get_field("ended_at").help_text),
