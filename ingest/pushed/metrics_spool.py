@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingest.prometheus.matrix import Series
-from ingest.pushed.otlp_metrics import Sample
+from ingest.pushed.metric_sample import Sample
 from ingest.pushed.spool import LEAST_FREE_SHARE, Behind
 
 MINUTE_S = 60

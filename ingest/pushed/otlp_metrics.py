@@ -23,6 +23,7 @@ from ingest.prometheus.gauges import of_gauge
 from ingest.prometheus.matrix import LAST_INSTANT_S
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
 from ingest.pushed.bodies import TooLarge
+from ingest.pushed.metric_sample import Sample
 from ingest.pushed.protobuf_texts import message_of
 
 LABELS = ("job_id", "job_name", "task_id", "task_name", "subtask_index", "task_attempt_num", "operator_id", "tm_id", "host")
@@ -32,16 +33,6 @@ _NAMES = {name.lower(): name for name in (*TASK_NAMES, *JOB_NAMES, *TASKMANAGER_
 """By the name in lower case: OpenTelemetry's names differ by more than case, and some of its SDKs send them so."""
 
 _DELTA, _NO_NUMBER = "differences (delta), from which no total follows", "no numbers, or of no instant"
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """``labels`` are those of ``LABELS`` that it has; ``at_s`` is in epoch seconds."""
-
-    name: str
-    labels: tuple[tuple[str, str], ...]
-    at_s: float
-    value: float
 
 
 @dataclass(slots=True)

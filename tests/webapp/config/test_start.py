@@ -5,7 +5,10 @@ import sys
 
 from webapp.config.environment import PROJECT_DIR
 
-HEAVY = ("celery", "kombu", "redis", "pyarrow", "numpy", "pandas", "plotly", "aiohttp", "deltalake", "psycopg", "pyspark")
+HEAVY = (
+    *("celery", "kombu", "redis", "pyarrow", "numpy", "pandas", "plotly", "aiohttp", "deltalake", "psycopg", "pyspark", "google.protobuf"),
+    *("ingest.records", "ingest.lake", "spark_jobs"),  # of ours
+)
 LOADED = f"import sys, django; django.setup(); print(*sorted({{*sys.modules}} & {{*{HEAVY!r}}}))"
 
 
