@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.core.management import call_command
-from django.test import override_settings
+from django.test import Client, override_settings
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from pytest_django.live_server_helper import LiveServer
@@ -39,13 +39,13 @@ from tests.webapp.builders import (
 from tests.webapp.filesystem_calls.builders import metadata_of
 from tests.webapp.hosts.builders import happened_on
 from tests.webapp.resources.builders import taskmanager
+from webapp.accounts.models import User
 
 CHROMIUM = os.environ.get("CHROMIUM", "") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-PASSWORD = "correct horse battery"
 
 
 @pytest.fixture(scope="module")
@@ -136,14 +136,12 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def page(context: BrowserContext, site: str, complaints: list[str]) -> Page:
-    """A signed-in page on the fleet."""
+def page(db: None, context: BrowserContext, site: str, complaints: list[str]) -> Page:
+    """A signed-in page that shows nothing yet."""
+    client = Client()
+    client.force_login(User.objects.get(username="olga"))
+    context.add_cookies([{"name": name, "value": cookie.value, "url": site} for name, cookie in client.cookies.items()])
     opened = context.new_page()
     opened.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.goto(f"{site}/sign-in/")
-    opened.fill("#id_username", "olga")
-    opened.fill("#id_password", PASSWORD)
-    opened.click("button[type=submit]")
-    opened.wait_for_url(f"{site}/")
     return opened

@@ -15,6 +15,7 @@ from webapp.findings.models import Finding
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 HOST = "tm-1"
+PASSWORD = "correct horse battery"
 JOB = f"/jobs/prod-eu/{'c' * 32}/"
 PAGES = (
     "/", JOB, "checkpoint 30", "checkpoint 31", "finding", f"{JOB}what-if/pressure.root/", f"{JOB}placement/", f"{JOB}calls/",
@@ -119,6 +120,7 @@ def test_the_system_theme_counts_until_somebody_chooses(browser, site):
 
 
 def test_the_keyboard_reaches_everything(page, site):
+    page.goto(site)
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "search"
     page.keyboard.press("Escape")
@@ -136,6 +138,7 @@ def test_the_keyboard_reaches_everything(page, site):
 
 
 def test_keys_typed_into_a_field_stay_there(page, site):
+    page.goto(site)
     page.fill("#search", "")
     page.type("#search", "gc?t/")
     assert page.input_value("#search") == "gc?t/"
@@ -161,6 +164,7 @@ def test_hostile_names_are_text(page, site):
 
 
 def test_filters_make_links_that_show_the_same_again(page, site):
+    page.goto(site)
     page.select_option("#status", "unknown")
     page.wait_for_url("**status=unknown**")
     expect(page.locator("[data-rows] tbody tr")).to_have_count(1)
@@ -179,7 +183,13 @@ def test_the_range_is_kept_from_a_job_over_the_fleet_to_the_next_job(page, site)
     expect(page.get_by_role("link", name="24 h")).to_have_attribute("aria-current", "true")
 
 
-def test_signing_out_closes_the_door(page, site):
+def test_signing_in_opens_the_fleet_and_signing_out_closes_the_door(context, site):
+    page = context.new_page()
+    page.goto(f"{site}/sign-in/")
+    page.fill("#id_username", "olga")
+    page.fill("#id_password", PASSWORD)
+    page.click("button[type=submit]")
+    page.wait_for_url(f"{site}/")
     page.locator("summary[aria-label=Account]").click()
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/sign-in/")
