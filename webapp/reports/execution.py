@@ -3,7 +3,7 @@
 import logging
 from datetime import datetime
 
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from webapp.lib import scopes
 from webapp.lib.scopes import EVERYTHING, OfClusters
@@ -59,13 +59,14 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
             IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(progress=done, step=words)
 
     now = timezone.now()
-    document = _gathered(report, now, progress)
+    with translation.override(files.ENGLISH):  # a document is translated when it is drawn
+        document = _gathered(report, now, progress)
     folder = ReportFolder(report.uid)
     for done, form in ((75, "html"), (80, "md"), (82, "json")):
         progress(done, f"writing {form}")
         folder.keep(form, files.rendered(document, form))
     progress(85, "printing the PDF")
-    without_pdf = _pdf(document, folder)
+    without_pdf = _pdf(document, folder, report.language)
     record.counts |= {"findings": len(document.findings), "moments": len(document.timeline), "jobs": len(document.stories)}
     with lease.writing():
         # Last: only this makes the report one that can be read.
@@ -100,10 +101,10 @@ def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress
         )
 
 
-def _pdf(document: Document, folder: ReportFolder) -> str:
+def _pdf(document: Document, folder: ReportFolder, language: str) -> str:
     """Why there is none, or ""."""
     try:
-        folder.keep("pdf", files.rendered(document, "pdf"))
+        folder.keep("pdf", files.rendered(document, "pdf", language))
     except NoPdf as error:
         logger.warning("Report %s has no PDF: %s", document.uid, error)
         return str(error)

@@ -1,4 +1,7 @@
-"""A document as templates show it: badges beside words, groups, and what is there at all. Pure."""
+"""A document as templates show it: badges beside words, groups, and what is there at all. Pure.
+
+Its sentences are English and are translated where they are shown; names that they hold stay.
+"""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -36,6 +39,8 @@ class PresentedReport:
     notable: list[tuple[ReportedFinding, Badge]]
     context: list[ReportedFinding]
     jobs: list[tuple[JobStory, Badge]]
+    related: tuple[dict[str, list[str]], ...]
+    """Names of jobs, vertices and tasks, as the filter ``translated`` asks for them."""
 
     @property
     def first_job(self) -> JobStory | None:
@@ -58,4 +63,12 @@ def shown(document: Document) -> PresentedReport:
         notable=[(one, severity_badge(one.severity)) for one in document.findings if one.severity != "info"],
         context=[one for one in document.findings if one.severity == "info"],
         jobs=[(story, job_badge(story.state)) for story in document.stories],
+        related=({"subject": sorted(_names(document))},),
     )
+
+
+def _names(document: Document) -> set[str]:
+    found = {name for one in document.findings for name in (one.job_name, one.subject, *one.path)}
+    for story in document.stories:
+        found |= {story.name, *(row.vertex for row in story.pressure), *(one.task for one in story.exceptions)}
+    return found

@@ -7,7 +7,7 @@ from webapp.reports.choices import ReportState
 from webapp.reports.document import Document
 from webapp.reports.folder import ReportFolder
 from webapp.reports.models import IncidentReport
-from webapp.reports.renderers.files import FORMS, rendered
+from webapp.reports.renderers.files import BY_LANGUAGE, ENGLISH, FORMS, rendered
 
 
 class Gone(Exception):
@@ -33,10 +33,15 @@ def document_of(report: IncidentReport) -> Document | None:
         return None
 
 
-def content(report: IncidentReport, form: str) -> bytes:
-    """As it was kept, else made from its document, except a PDF: that takes a browser. Raises :class:`Gone`."""
+def content(report: IncidentReport, form: str, language: str = ENGLISH) -> bytes:
+    """As it was kept, else made from its document, except a PDF: that takes a browser. Raises :class:`Gone`.
+
+    What was kept is English; in another language what people read is made from the document, where this version can read it.
+    """
     if report.state != ReportState.DONE:
         raise Gone("This report is not made yet.")
+    if language != ENGLISH and form in BY_LANGUAGE and (stored := document_of(report)) is not None:
+        return rendered(stored, form, language)
     found = ReportFolder(report.uid).read(form)
     if found is not None:
         return found

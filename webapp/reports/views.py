@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import get_language_from_request, gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
@@ -27,6 +29,7 @@ from webapp.reports.presentation import verdict
 from webapp.reports.renderers import html
 from webapp.reports.renderers.files import FORMS
 from webapp.reports.stored_reports import Gone, content, document_of, forms_of
+from webapp.wording.translation import translated
 
 REPORTS_A_PAGE = 25
 EXPORT_COLUMNS = (
@@ -124,7 +127,7 @@ def progress(request: HttpRequest, uid: str) -> HttpResponse:
 def again(request: HttpRequest, uid: str) -> HttpResponse:
     """Make one that was not made."""
     if not orders.again(_report(uid), timezone.now()):
-        messages.error(request, "Only a report that was not made can be made again; ask for a new one.")
+        messages.error(request, gettext("Only a report that was not made can be made again; ask for a new one."))
     return redirect("report", uid)
 
 
@@ -133,7 +136,7 @@ def again(request: HttpRequest, uid: str) -> HttpResponse:
 def delete(request: HttpRequest, uid: str) -> HttpResponse:
     found = _report(uid)
     orders.delete(found)
-    messages.success(request, f"The report “{found.title or found.uid}” is deleted, with its files.")
+    messages.success(request, gettext("The report “%(title)s” is deleted, with its files.") % {"title": found.title or found.uid})
     return redirect("reports")
 
 
@@ -141,15 +144,18 @@ def delete(request: HttpRequest, uid: str) -> HttpResponse:
 @require_GET
 def opened(request: HttpRequest, uid: str) -> HttpResponse:
     """The whole file in the browser, under its own policy and in a sandbox."""
-    response = HttpResponse(_content(_report(uid), "html"), content_type=FORMS["html"].content_type)
+    language = get_language_from_request(request)
+    response = HttpResponse(_content(_report(uid), "html", language), content_type=FORMS["html"].content_type)
     response["Content-Security-Policy"] = SANDBOX
     return response
 
 
 @require_GET
 def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
+    """For people, so in their language; other downloads are for machines, and English."""
     found = _report(uid)
-    response = HttpResponse(_content(found, form), content_type=FORMS[form].content_type)
+    response = HttpResponse(_content(found, form, get_language_from_request(request)), content_type=FORMS[form].content_type)
+    patch_vary_headers(response, ("Cookie", "Accept-Language"))
     response["Content-Disposition"] = f'attachment; filename="weir-{found.kind}-{found.start:%Y%m%d-%H%M}-{found.uid[4:12]}.{form}"'
     return response
 
@@ -178,11 +184,11 @@ def _report(uid: str) -> IncidentReport:
     return get_object_or_404(IncidentReport, uid=uid)
 
 
-def _content(found: IncidentReport, form: str) -> bytes:
+def _content(found: IncidentReport, form: str, language: str) -> bytes:
     try:
-        return content(found, form)
+        return content(found, form, language)
     except Gone as error:
-        raise Http404(str(error)) from error
+        raise Http404(translated(str(error))) from error
 
 
 def _state(request: HttpRequest, found: IncidentReport) -> dict[str, Any]:

@@ -15,16 +15,20 @@ SOURCES = (
     "webapp/freshness/alarms.py",
     "webapp/freshness/disk_budget.py",
     "webapp/freshness/writability.py",
+    "webapp/reports/execution.py",
+    "webapp/reports/gathering/*.py",
+    "webapp/reports/renderers/pdf.py",
+    "webapp/reports/stored_reports.py",
 )
 """Modules whose sentences pages show as they were stored."""
 
-NAMING_CALLS = frozenset({"Evidence", "compared", "Related"})
+NAMING_CALLS = frozenset({"Evidence", "compared", "Related", "Table", "Kpi", "Point", "Source"})
 """Calls whose texts are shown even where they are one word."""
 
 _PHRASE = re.compile(r"[A-Za-z`\d][\w`%)'-]*[.,:;]? [^\n]*[A-Za-z]{2,}")
 _WORD_IN_FORM = re.compile(r"(?:^|[\s(])[A-Za-z][A-Za-z'-]+(?=$|[\s.,:;)])")
 _ADDED = re.compile(r" [a-z][a-z ]+")
-_LABEL = re.compile(r"[a-z][a-z-]+")
+_LABEL = re.compile(r"[A-Za-z][a-z-]+")
 
 
 def sources() -> Sources:
@@ -75,6 +79,8 @@ def _strings(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
             isinstance(node, ast.AnnAssign | ast.Assign) and isinstance(node.value, ast.Dict) and "WORDS" in ast.unparse(node).split("=")[0]
         ):
             named |= {id(one) for one in node.value.values}
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "columns":
+            named |= {id(one) for one in ast.walk(node.value)}
         elif isinstance(node, ast.JoinedStr):
             passed |= {id(part) for part in node.values}
             specs = [part.format_spec for part in node.values if isinstance(part, ast.FormattedValue) and part.format_spec]
@@ -94,6 +100,7 @@ def _strings(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
                 "get",
                 "count_text",
                 "execute",
+                "_flags",
             }:
                 passed |= {id(one) for argument in node.args for one in ast.walk(argument)}
             elif name in NAMING_CALLS:

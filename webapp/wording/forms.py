@@ -12,7 +12,7 @@ _LATIN = re.compile("[A-Za-z0-9%\ue000-\uf7ff]")
 _GAP = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"(?<![\w{])[A-Za-z][\w'-]*(?![\w}])")
 _NUMBER = re.compile(r"[<>]? ?[-+]?[\d,.]+(?:e[-+]?\d+)?|inf|nan")
-_FIGURE = re.compile(r"[<>]? ?[-+]?[\d,.]+ (?:TB|GB|MB|kB|bytes|d|h|min|s|ms|%)")
+_FIGURE = re.compile(r"[<>]? ?[-+]?[\d,.]+ (?:TB|GB|MB|kB|bytes|d|h|min|s|ms|%)(?: [\d,.]+ (?:h|min|s|ms))?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,20 @@ def _text(text: str, depth: int) -> str | None:
     bare = text.strip()
     if not bare or depth > MOST_DEPTH:
         return None
-    return _whole(bare, depth) or _by_sentences(bare, depth) or _by_clauses(bare, depth) or _whole(bare, depth, lax=True)
+    return (
+        _whole(bare, depth)
+        or _by_sentences(bare, depth)
+        or _by_clauses(bare, depth)
+        or _whole(bare, depth, lax=True)
+        or _after_name(bare, depth)
+    )
+
+
+def _after_name(text: str, depth: int) -> str | None:
+    """``orders: checkpoints declined``: what follows a name, where it is known as a whole."""
+    name, mark, rest = text.partition(": ")
+    found = _whole(rest, depth + 1) if mark else None
+    return f"{name}：{found}" if found else None
 
 
 def _whole(text: str, depth: int, *, lax: bool = False) -> str | None:

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from webapp.wording.forms import FIGURE, FOREIGN, NAME, NAMES, NUMBER, PHRASE
 
-_FIGURES = frozenset({"bytes_text", "ms_text", "share_text"})
+_FIGURES = frozenset({"bytes_text", "ms_text", "share_text", "duration_text", "span_text", "percent_text"})
+_INSTANTS = frozenset({"instant_text", "_range"})
 _OF_NAMES = frozenset({"brief", "brief_name", "vertex_name", "subtask_text", "str", "int", "len", "round", "sum", "min", "max"})
 _OF_OTHERS = frozenset({"message", "exception", "failure_message", "group"})
 _FIELDS_OF_OTHERS = _OF_OTHERS | {"error", "last_error", "trouble"}
 """What Flink or a storage says; ``group``: failures by their exception."""
+_COUNTS = frozenset({"failed", "stalled", "samples"})
+"""Names that stand for a bare number wherever they are."""
 _DEEPEST = 6
 _RANK = {kind: rank for rank, kind in enumerate((NUMBER, FIGURE, NAME, NAMES, PHRASE, FOREIGN))}
 
@@ -72,6 +75,8 @@ def _kind(value: ast.expr, known: Sources, depth: int) -> str:
         return _of_call(value, known, depth)
     if isinstance(value, ast.Subscript):
         return _of_subscript(value, known, depth)
+    if isinstance(value, ast.Name | ast.Attribute) and (value.id if isinstance(value, ast.Name) else value.attr) in _COUNTS:
+        return NUMBER
     if isinstance(value, ast.Attribute) and value.attr in _FIELDS_OF_OTHERS:
         return FOREIGN
     if isinstance(value, ast.Name) and value.id in _OF_OTHERS:
@@ -95,8 +100,10 @@ def _of_call(call: ast.Call, known: Sources, depth: int) -> str:
         return FIGURE
     if name in _OF_NAMES:
         return NAME
+    if name in _INSTANTS:
+        return NAME
     if name == "count_text":
-        return PHRASE
+        return PHRASE if len(call.args) > 1 else NUMBER
     if name in {"list_text", "join"} and call.args:
         return PHRASE if _kind(_element(_listed_in(call.args[0], known)), known, depth + 1) == PHRASE else NAMES
     if name in {"strip", "rstrip", "lstrip", "lower", "upper", "capitalize", "removesuffix", "replace"} and isinstance(
@@ -163,7 +170,7 @@ def _of_field(name: str, known: Sources, depth: int) -> str:
     return _widest(_kind(one, known, depth + 2) for one in given) if given else PHRASE
 
 
-_WORDY_FIELDS = frozenset({"sentence", "next_step", "cause", "means", "words", "text", "note", "missing", "what"})
+_WORDY_FIELDS = frozenset({"sentence", "next_step", "cause", "means", "words", "text", "note", "missing", "what", "title", "rule_title"})
 
 
 def _of_name(value: ast.Name, known: Sources, depth: int) -> str:

@@ -148,9 +148,10 @@ def _span(gathered: Sequence[GatheredJob], notable: Sequence[ReportedFinding]) -
 def _when(began: datetime | None, ended: datetime | None, notable: Sequence[ReportedFinding], scope: ReportScope) -> str:
     if began is None or ended is None:
         return f"Looked at: {_range(scope.start, scope.end)}."
-    lasted = f", for {span_text(began, ended)}" if ended - began >= timedelta(seconds=1) else ""
     still = " Not over when this report was made." if any(one.is_open for one in notable) else ""
-    return f"{_range(began, ended)}{lasted}.{still}"
+    if ended - began < timedelta(seconds=1):
+        return f"{_range(began, ended)}.{still}"
+    return f"{_range(began, ended)}, for {span_text(began, ended)}.{still}"
 
 
 def _range(start: datetime, end: datetime) -> str:

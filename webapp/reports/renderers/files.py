@@ -1,8 +1,16 @@
-"""Every form a document is kept in: how it is made, and what it is called on the way out."""
+"""Every form a document is kept in: how it is made, and what it is called on the way out.
+
+What people read is in a language, times in UTC; JSON is English. A document holds English sentences, which are translated when they are
+drawn: so one that was made once can be had in every language.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC
 
+from django.utils import translation
+
+from webapp.lib import shown_zone
 from webapp.reports import document_json
 from webapp.reports.document import Document
 from webapp.reports.renderers import html, markdown, pdf
@@ -23,6 +31,12 @@ FORMS = {
 }
 
 
-def rendered(document: Document, form: str) -> bytes:
+ENGLISH = "en"
+BY_LANGUAGE = frozenset({"html", "md"})
+"""Made in a moment, for whoever asks; a PDF takes a browser, and is kept in the language of who asked for the report."""
+
+
+def rendered(document: Document, form: str, language: str = ENGLISH) -> bytes:
     """Raises :class:`webapp.reports.renderers.pdf.NoPdf` for a PDF that cannot be made."""
-    return FORMS[form].make(document)
+    with translation.override(language), shown_zone.within(lambda: UTC):
+        return FORMS[form].make(document)
