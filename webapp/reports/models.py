@@ -28,7 +28,7 @@ class IncidentReport(models.Model):
     end = models.DateTimeField()
     from_alert = models.CharField(max_length=64, blank=True, help_text="uid of the alert or the incident it was made from")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="reports")
-    language = models.CharField(max_length=16, default="en", help_text="of whoever asked: the PDF is in it")
+    language = models.CharField(max_length=16, default="en", help_text="of the page that it was made from: the PDF is in it")
     author_name = models.CharField(max_length=200, blank=True, help_text="their name at that time")
     state = models.CharField(max_length=16, choices=ReportState.choices, default=ReportState.QUEUED)
     progress = models.PositiveSmallIntegerField(default=0, help_text="0 … 100")

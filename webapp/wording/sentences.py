@@ -200,7 +200,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("Checkpoints were lost for reasons other than a decline or an expiry."), ""),
     (gettext_noop("Choose at least one job."), ""),
     (gettext_noop("Chromium could not print: {error} Print the HTML file from any browser instead."), "N"),
-    (gettext_noop("Chromium printed nothing: {said}. Print the HTML file from any browser instead."), "N"),
+    (gettext_noop("Chromium printed nothing: {reason}. Print the HTML file from any browser instead."), "N"),
     (gettext_noop("Cluster"), ""),
     (gettext_noop("Cluster {name}"), "N"),
     (gettext_noop("Compactions do not keep up with what is flushed"), ""),

@@ -12,6 +12,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="incidentreport",
             name="language",
-            field=models.CharField(default="en", help_text="of whoever asked: the PDF is in it", max_length=16),
+            field=models.CharField(default="en", help_text="of the page that it was made from: the PDF is in it", max_length=16),
         ),
     ]

@@ -187,7 +187,7 @@ def _job(story: JobStory, about: PresentedReport) -> Iterator[str]:
         columns = (gettext("Began (UTC)"), gettext("Down"), gettext("Restarts"), gettext("Parts"), gettext("Processed again"))
         yield from _table(gettext("Outages"), columns, [_outage(one) for one in story.outages])
     if story.starts:
-        columns = (
+        phases = (
             gettext("Scheduled (UTC)"),
             gettext("Kind"),
             gettext("Whole"),
@@ -196,7 +196,7 @@ def _job(story: JobStory, about: PresentedReport) -> Iterator[str]:
             gettext("Tasks"),
             gettext("Held up"),
         )
-        yield from _table(gettext("Starts"), columns, [_start(one) for one in story.starts])
+        yield from _table(gettext("Starts"), phases, [_start(one) for one in story.starts])
     for lost in story.missing_files:
         yield from _missing(lost)
     for table in story.tables:

@@ -41,11 +41,11 @@ def render(document: Document) -> bytes:
     with tempfile.TemporaryDirectory(prefix="weir-pdf-", ignore_cleanup_errors=True) as folder:
         page, printed = Path(folder, "report.html"), Path(folder, "report.pdf")
         page.write_text(html.render(document, for_print=True), encoding="utf-8")
-        said = _print(browser, page, printed, sandbox=not _is_root())
-        if _NO_SANDBOX in said:
-            said = _print(browser, page, printed, sandbox=False)
+        reason = _print(browser, page, printed, sandbox=not _is_root())
+        if _NO_SANDBOX in reason:
+            reason = _print(browser, page, printed, sandbox=False)
         if not printed.is_file() or not 0 < printed.stat().st_size <= MOST_BYTES:
-            raise NoPdf(f"Chromium printed nothing: {said or 'it did not say why'}. Print the HTML file from any browser instead.")
+            raise NoPdf(f"Chromium printed nothing: {reason or 'it did not say why'}. Print the HTML file from any browser instead.")
         return printed.read_bytes()
 
 
