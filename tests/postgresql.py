@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,14 +34,16 @@ def postgresql() -> Iterator[pgserver.PostgresServer]:
 @contextmanager
 def stopped(server: pgserver.PostgresServer) -> Iterator[None]:
     """Its processes as they are now, frozen: it takes connections, by the kernel's hand, and says nothing."""
-    frozen = processes_of(server.get_pid())
+    frozen = processes_of(server.get_pid())  # the first starts no other once it is stopped; one that served may end meanwhile
     for pid in frozen:
-        os.kill(pid, signal.SIGSTOP)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
     try:
         yield
     finally:
         for pid in frozen:
-            os.kill(pid, signal.SIGCONT)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
 
 def processes_of(pid: int) -> list[int]:
