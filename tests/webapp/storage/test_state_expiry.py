@@ -1,10 +1,13 @@
 """Which keyed states expire, by checkpoints that a real Flink wrote of a job of which it is known (tests/lab/src/lab/Enrich.java)."""
 
 import gzip
+import json
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -50,6 +53,16 @@ def test_the_page_says_of_each_state_whether_it_expires(version: str, tmp_path: 
     found = state_expiry(of)
     assert {one.name: (one.kind, one.expires) for one in found.states} == EXPIRES
     assert {one.name for one in found.forever} == {"ever", "further-1"}
+    document = viewer.get(reverse("api-job-state-expiry", args=(of.cluster, of.job_id))).json()
+    assert (document["checkpoint_id"], document["why"]) == (2, "")
+    assert {one["name"]: (one["kind"], one["expires"]) for one in document["states"]} == EXPIRES
+    printed = StringIO()
+    call_command("state_expiry", of.cluster, of.job_id, stdout=printed)
+    assert {line.rpartition(": ")[2] for line in printed.getvalue().splitlines() if " last value, " in line} == {"yes"}
+    assert printed.getvalue().count("time-to-live: no") == 2
+    printed = StringIO()
+    call_command("state_expiry", of.cluster, of.job_id, json=True, stdout=printed)
+    assert json.loads(printed.getvalue()) == document
     page = viewer.get(address).content.decode()
     assert all(name in page for name in EXPIRES)
     assert page.count("<td>yes</td>") == 3
