@@ -20,6 +20,7 @@ from webapp.reports import document_json
 from webapp.reports.document import Document
 from webapp.reports.renderers import html, markdown
 from webapp.reports.renderers.figures import charts_of
+from webapp.reports.renderers.markdown_parts import plain
 from webapp.reports.texts import TRACE
 
 INSTANTS = st.integers(0, 4_000_000_000_000).map(lambda ms: datetime.fromtimestamp(ms / 1000, UTC))
@@ -131,7 +132,7 @@ def test_a_hostile_name_is_only_text_in_json(hostile):
     "text", ["# a", "- a", "1. a", "> a", "```", "| a | b |", "a\n\nb", "[a](b)", "<b>", "= a", "+ a", "a  \nb", "~~a~~", "&lt;"]
 )
 def test_words_stay_words_in_markdown(text):
-    tokens = MarkdownIt("commonmark").parse(f"{markdown.plain(text)}\n")
+    tokens = MarkdownIt("commonmark").parse(f"{plain(text)}\n")
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
     shown = "".join(child.content for child in tokens[1].children)
     assert shown == " ".join(text.split())

@@ -65,7 +65,7 @@ def test_every_plain_field_of_a_job_is_drawn_or_named_as_left_out(render, left_o
     [story] = document.stories
     usual = render(document)
     drawn = {name for name, value in SCALARS.items() if render(replace(document, stories=(replace(story, **{name: value}),))) != usual}
-    assert SCALARS.keys() - drawn == left_out, "draw it in templates/reports/_jobs.html and renderers/markdown.py, or name it here"
+    assert SCALARS.keys() - drawn == left_out, "draw it in templates/reports/_jobs.html and renderers/markdown_job.py, or name it here"
 
 
 NOT_DRAWN = {"outages.until", "tables.empty"}
@@ -91,4 +91,4 @@ def test_every_part_of_what_a_job_has_several_of_is_drawn_or_named_as_left_out(r
         for part, value in parts.items()
         if render(replace(document, stories=(replace(whole, **{part.split(".")[0]: value}),))) != usual
     }
-    assert parts.keys() - drawn == left_out, "draw it in templates/reports/_jobs.html and renderers/markdown.py, or name it here"
+    assert parts.keys() - drawn == left_out, "draw it in templates/reports/_jobs.html and renderers/markdown_job.py, or name it here"
