@@ -12,7 +12,7 @@ from tests.windows import recorded, recorded_windows
 
 NOT_RECORDED = {"trigger_failed"}
 """No recording has a storage that does not answer; since 1.14 ``checkpoint_failed`` is logged beside it."""
-ONLY_IN_INCIDENTS = {"slot_request_failed", "transaction_lost", "transaction_open", "transaction_timeout_set"}
+ONLY_IN_INCIDENTS = {"partition_state_request", "slot_request_failed", "transaction_lost", "transaction_open", "transaction_timeout_set"}
 """Played for one rule each, whose own tests read them."""
 READ = sorted((rule.id, told) for rule in registry.all_rules().values() for told in rule.reads - NOT_RECORDED - ONLY_IN_INCIDENTS)
 
