@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from tests.webapp.delivery import published
 from tests.webapp.delivery.builders import T0, alert, notice
-from webapp.config.environment import PROJECT_DIR
 from webapp.delivery.choices import FormatName
 from webapp.delivery.formats import weir
 from webapp.delivery.formats.base import Addressee, Mail, Outgoing
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.mail import message
 from webapp.delivery.notices import Notice
+from webapp.site.documentation.places import PAGES
 
 AT = T0 + timedelta(seconds=40)
 SCHEMAS: dict[str, Any] = {
@@ -74,13 +74,13 @@ def hostile(text: str, count: int = 3) -> Notice:
     return notice(*alerts, group=f"prod-eu/{text}")
 
 
-def test_every_format_can_be_chosen_and_stands_in_the_readme() -> None:
+def test_every_format_can_be_chosen_and_is_documented() -> None:
     assert set(FORMATS) == set(FormatName.values), (
         "name it in FormatName (webapp/delivery/choices.py), then `manage.py makemigrations delivery`"
     )
-    table = (PROJECT_DIR / "README.md").read_text().partition("| format | what it is |\n")[2].partition("\n\n")[0]
+    table = (PAGES / "alerts.md").read_text().partition("| format | what it is |\n")[2].partition("\n\n")[0]
     named = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-    assert set(FORMATS) == named, "name it in README's table of formats"
+    assert set(FORMATS) == named, "name it in the table of formats in webapp/docs/pages/alerts.md"
 
 
 def test_every_format_of_webhooks_has_its_published_schema_and_is_tried_by_what_follows() -> None:

@@ -1,16 +1,16 @@
-"""Every setting: its meaning by README's table, what it may be by whoever reads it."""
+"""Every setting: its meaning by the table in ``webapp/docs/settings.md``, what it may be by whoever reads it."""
 
 import dataclasses
 import re
 from functools import partial
 
-from webapp.config.environment import PROJECT_DIR, Environment
+from webapp.config.environment import Environment
 from webapp.config.readers import flag, number
 from webapp.site.documentation.markdown import plain, table
+from webapp.site.documentation.places import FOLDER
 
 _ROW = re.compile(r"^\| (`[A-Z_]+`(?:[,/ ]+`[A-Z_]+`)*) \| (.*?) \| (.*) \|$", re.MULTILINE)
 _VARIABLE = re.compile(r"`([A-Z_]+)`")
-_SECTION = re.compile(r"^## Settings$(.*?)^## ", re.MULTILINE | re.DOTALL)
 
 
 def pages() -> dict[str, str]:
@@ -24,9 +24,8 @@ def pages() -> dict[str, str]:
 
 
 def documented() -> list[tuple[list[str], str, str]]:
-    """Of README: variables of one row, default, meaning."""
-    (section,) = _SECTION.findall((PROJECT_DIR / "README.md").read_text())
-    rows = [(_VARIABLE.findall(names), default, _linked(meaning)) for names, default, meaning in _ROW.findall(section)]
+    """Variables of one row, default, meaning."""
+    rows = [(_VARIABLE.findall(names), default, meaning) for names, default, meaning in _ROW.findall((FOLDER / "settings.md").read_text())]
     return [row for row in rows if row[0]]
 
 
@@ -48,8 +47,3 @@ def accepted_values() -> dict[str, str]:
         else:
             found[name] = next((one for one in rest if isinstance(one, str) and " " in one), "")
     return {name: text for name, text in found.items() if text}
-
-
-def _linked(meaning: str) -> str:
-    """Links within README lead nowhere here."""
-    return re.sub(r"\[([^\]]+)\]\(#[^)]*\)", r"\1", meaning)
