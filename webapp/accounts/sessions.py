@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import SESSION_KEY, logout
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -13,6 +14,16 @@ from django.utils.translation import gettext
 SIGNED_IN_AT, ACTIVE_AT = "signed_in_at", "active_at"
 NOTED_EVERY_S = 60
 """Every page would write otherwise."""
+PROBES = ("/healthz", "/readyz")
+
+
+class Sessions(SessionMiddleware):
+    """Django's own. A probe has none, whoever asks: else it would wait for the database that knows sessions, and fall with it."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        if request.path_info in PROBES:
+            request.COOKIES.pop(settings.SESSION_COOKIE_NAME, None)
+        super().process_request(request)
 
 
 class SessionLimits:

@@ -70,7 +70,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "webapp.accounts.languages.Language",
     "webapp.accounts.time_zones.ShownZone",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "webapp.accounts.sessions.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

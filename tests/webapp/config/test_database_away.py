@@ -44,5 +44,7 @@ def test_pages_say_that_the_database_does_not_answer(port: int, swallowing: sock
         assert "The database does not answer" in page and "resumes where it stopped" in page, path
     status, told, _ = asked(port, "/api/v1/jobs/", {"Authorization": "Bearer weir_x"})
     assert (status, json.loads(told)["error"]["code"], json.loads(told)["error"]["message"]) == (503, "database_away", AWAY)
-    assert asked(port, "/healthz", {})[0] == 200
-    assert asked(port, "/readyz", {})[0] == 503
+    for headers in ({}, SESSION):  # a probe that a browser opens brings its session along
+        assert asked(port, "/healthz", headers)[:2] == (200, "ok\n")
+        status, told, _ = asked(port, "/readyz", headers)
+        assert (status, json.loads(told)) == (503, {"ready": False, "problems": ["database.away"]})
