@@ -1,10 +1,12 @@
 """A real HDFS on loopback for as long as its ``with`` block: one NameNode and one DataNode of Hadoop 2.7.3, empty at first.
 
-PyPI has them in the source distribution of PySpark 2.4.8; ``HADOOP_SERVER_JARS`` names the folder with its jars. What they lack is
-jersey 1, so WebHDFS is off: files come in and out by Hadoop's own shell, the client in the jars of the PySpark that is installed.
+PyPI has them in the source distribution of PySpark 2.4.8; ``HADOOP_SERVER_JARS`` names the folder with its jars. What they lack for
+WebHDFS, Jersey 1, is Debian's (``libjersey1-servlet-java``); without it WebHDFS is off. Hadoop's own shell is the client in the jars of the
+PySpark that is installed.
 """
 
 import contextlib
+import getpass
 import os
 import secrets
 import signal
@@ -25,6 +27,9 @@ from webapp.supervisor.marked_processes import VARIABLE
 from webapp.supervisor.ports import free_port
 
 SERVER_JARS = os.environ.get("HADOOP_SERVER_JARS", "")
+_JERSEY = ("jersey1-core", "jersey1-server", "jersey1-servlet", "jsr311-api", "asm-all")
+JERSEY_JARS = [Path(os.environ.get("HADOOP_JERSEY_JARS", "/usr/share/java")) / f"{name}.jar" for name in _JERSEY]
+HAS_WEBHDFS = all(jar.exists() for jar in JERSEY_JARS)
 UP_WITHIN_S, ANSWERS_WITHIN_S, ENDS_WITHIN_S = 120, 120, 20
 MANY_CALLS = Path(__file__).parent / "src" / "hdfs" / "ManyCalls.java"
 _SPARK_JARS = Path(pyspark.__file__).parent / "jars"
@@ -68,6 +73,15 @@ class Hdfs:
     def url(self) -> str:
         """Where its ``/jmx`` is."""
         return f"http://127.0.0.1:{self._http}"
+
+    @property
+    def webhdfs(self) -> str:
+        return f"webhdfs://127.0.0.1:{self._http}"
+
+    @property
+    def user(self) -> str:
+        """Who started it, and so may do everything in it."""
+        return getpass.getuser()
 
     def calls_queued(self) -> int:
         """Now, by its own account."""
@@ -147,12 +161,14 @@ class Hdfs:
             "ipc.server.handler.queue.size": 2_000,
             "dfs.namenode.safemode.extension": 0,
             "dfs.replication": 1,
-            "dfs.webhdfs.enabled": "false",
+            "dfs.webhdfs.enabled": str(HAS_WEBHDFS).lower(),
         }))  # fmt: skip
 
     def _server(self, main_and_arguments: list[str]) -> list[str]:
+        # Before the newer API of the same package names that Spark brings.
+        jersey = map(str, JERSEY_JARS) if HAS_WEBHDFS else ()
         kerberos = (f"--add-opens={_KERBEROS}", f"--add-exports={_KERBEROS}")
-        return [*_JAVA, *MODULE_OPTIONS, *kerberos, "-cp", f"{self._conf}:{SERVER_JARS}/*", *main_and_arguments]
+        return [*_JAVA, *MODULE_OPTIONS, *kerberos, "-cp", ":".join((str(self._conf), *jersey, f"{SERVER_JARS}/*")), *main_and_arguments]
 
     def _client(self, main_and_arguments: list[str]) -> list[str]:
         return [*_JAVA, "-cp", ":".join((str(self._conf), *map(str, _CLIENT_JARS))), *main_and_arguments]

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
@@ -54,6 +54,10 @@ class PreparedCommand(BaseCommand):
     requires_system_checks: list[str] = []
     refusals: tuple[type[Exception], ...] = ()
     quiet = False
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Options by their whole names alone: ``--at`` of another command, shortened to ``--attest``, would attest to a root."""
+        return super().create_parser(prog_name, subcommand, **{"allow_abbrev": False} | kwargs)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         settings.WEIR.home.mkdir(parents=True, exist_ok=True)

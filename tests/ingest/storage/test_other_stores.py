@@ -1,7 +1,7 @@
 """HDFS over WebHDFS, S3, Azure and Google storage: a tree is listed, read, moved in and put back, and what changed is left alone.
 
-WebHDFS is played by ``tests/webhdfs_server.py``, S3 by moto's server; Azure by Azurite (npm) and Google by fake-gcs-server where they are
-installed.
+WebHDFS is played by ``tests/webhdfs_server.py`` and, where Hadoop's servers are, answered by a NameNode; S3 is moto's server; Azure is
+Azurite (npm) and Google fake-gcs-server where they are installed.
 """
 
 import os
@@ -30,6 +30,7 @@ from ingest.uris import canonical
 from spark_jobs.storage.parsing import WANTED, parsed
 from tests.ingest.metadata import writing as w
 from tests.ingest.storage.test_listing import paths, rows
+from tests.lab.namenode import HAS_WEBHDFS, SERVER_JARS, Hdfs
 from tests.webhdfs_server import serving
 
 JOB = "0e0a9226e66450b804703de8c16027eb"
@@ -53,13 +54,20 @@ class Store:
         return str(fsspec.core.url_to_fs(f"{self.uri}/{path}")[1])
 
 
-@pytest.fixture(scope="module", params=["webhdfs", "s3", "azure", "gcs"])
+@pytest.fixture(scope="module", params=["webhdfs", "namenode", "s3", "azure", "gcs"])
 def stores(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URI of an empty directory, bucket or container; the module's servers."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "webhdfs":
         with serving(folder, page=2) as server:
             yield f"{server.uri}/flink"
+        return
+    if request.param == "namenode":
+        if not (SERVER_JARS and HAS_WEBHDFS):
+            pytest.skip("needs HADOOP_SERVER_JARS and Jersey 1 (CONTRIBUTING.md, Tests)")
+        with Hdfs(folder) as hdfs, pytest.MonkeyPatch.context() as patch:
+            patch.setitem(conf, "webhdfs", {"user": hdfs.user})
+            yield f"{hdfs.webhdfs}/flink"
         return
     if request.param == "s3":
         server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)

@@ -59,6 +59,12 @@ def test_what_makes_no_sense_is_refused_with_2_and_changes_nothing(arguments):
     assert StorageRoot.objects.count() == 1
 
 
+def test_an_option_of_another_command_attests_to_nothing():
+    with pytest.raises(CommandError, match="--at"):
+        call_command("add_storage_root", "hdfs://ns/flink", "--at", "webhdfs://nn:9870/flink")
+    assert not StorageRoot.objects.exists()
+
+
 def test_replacing_a_root_keeps_its_attestation(capsys):
     root("s3://bucket/flink", attested_at=T0, attested_name="Olga")
     call_command("add_storage_root", "s3://bucket/flink", "--read-at", "/mnt/flink", "--replace")
