@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from webapp.alerting import evaluation_hint
 from webapp.alerting.choices import OPEN, Happened
@@ -47,7 +48,7 @@ def comment_on(alert: Alert, user: Any, comment: str, now: datetime) -> None:
     """Raises :class:`InputRefused` where it says nothing."""
     said = clean(comment)
     if not said:
-        raise InputRefused("Write what you want to note.")
+        raise InputRefused(gettext("Write what you want to note."))
     _note([alert.pk], Happened.COMMENT, user.get_username()[:200], said, now)
 
 
@@ -57,13 +58,15 @@ def silence(
     """Notify nobody of alerts that match, for a while. ``name``: where it is no user's. Raises :class:`InputRefused`."""
     said = clean(reason)
     if not matchers:
-        raise InputRefused("Give at least one matcher: a silence of everything would hide all that happens.")
+        raise InputRefused(gettext("Give at least one matcher: a silence of everything would hide all that happens."))
     if not said:
-        raise InputRefused("Give a reason: it is shown with the alert.")
+        raise InputRefused(gettext("Give a reason: it is shown with the alert."))
     if ends_at <= max(starts_at, now):
-        raise InputRefused("A silence has to end after it begins, and in the future.")
+        raise InputRefused(gettext("A silence has to end after it begins, and in the future."))
     if ends_at - starts_at > LONGEST_SILENCE:
-        raise InputRefused(f"A silence lasts {LONGEST_SILENCE.days} days at most; plan a maintenance window for what is longer.")
+        raise InputRefused(
+            gettext("A silence lasts %(days)s days at most; plan a maintenance window for what is longer.") % {"days": LONGEST_SILENCE.days}
+        )
     with transaction.atomic():
         made = Silence.objects.create(
             matchers=[one.as_json() for one in matchers], starts_at=starts_at, ends_at=ends_at, reason=said,
@@ -78,7 +81,7 @@ def end_silence(found: Silence, user: Any, now: datetime) -> None:
     with transaction.atomic():
         ended = Silence.objects.filter(pk=found.pk, ends_at__gt=now)
         if not ended.update(ends_at=now, ended_name=user.get_username()[:200]):
-            raise ActionRefused("This silence is over already.")
+            raise ActionRefused(gettext("This silence is over already."))
         evaluation_hint.wake()
     found.refresh_from_db()
 
@@ -87,15 +90,15 @@ def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> Maintena
     """A checked window. Raises :class:`InputRefused`."""
     window.reason = clean(window.reason)
     if not window.matchers:
-        raise InputRefused("Give at least one matcher: a window for everything would hide all that happens.")
+        raise InputRefused(gettext("Give at least one matcher: a window for everything would hide all that happens."))
     if not window.reason:
-        raise InputRefused("Give a reason: it is shown with the window.")
+        raise InputRefused(gettext("Give a reason: it is shown with the window."))
     if window.is_weekly and (window.time_of_day is None or not 60 <= (window.duration_s or 0) <= 7 * 86_400):
-        raise InputRefused("A weekly window needs its time of day in UTC and how long it lasts, from a minute to a week.")
+        raise InputRefused(gettext("A weekly window needs its time of day in UTC and how long it lasts, from a minute to a week."))
     if not window.is_weekly and window.ends_at is None:
-        raise InputRefused("Say when the window ends.")
+        raise InputRefused(gettext("Say when the window ends."))
     if window.ends_at is not None and window.ends_at <= max(window.starts_at, now):
-        raise InputRefused("A window has to end after it begins, and in the future.")
+        raise InputRefused(gettext("A window has to end after it begins, and in the future."))
     window.author, window.author_name, window.created_at = user, user.get_username()[:200], now
     with transaction.atomic():
         window.save()
@@ -107,7 +110,7 @@ def end_window(found: MaintenanceWindow, user: Any, now: datetime) -> None:
     """From now on it is over. Raises :class:`ActionRefused` where it is already."""
     with transaction.atomic():
         if not MaintenanceWindow.objects.not_over(now).filter(pk=found.pk).update(ends_at=now, ended_name=user.get_username()[:200]):
-            raise ActionRefused("This window is over already.")
+            raise ActionRefused(gettext("This window is over already."))
         evaluation_hint.wake()
     found.refresh_from_db()
 

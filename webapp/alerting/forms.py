@@ -4,15 +4,15 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
 
 from webapp.lib import shown_zone
 from webapp.lib.matcher_fields import MatchersField
 from webapp.lib.timeranges import NoSuchTime, instant
 from webapp.lib.translations import gettext_lazy as _
 
-WEEKDAYS = [
-    (str(number), name) for number, name in enumerate(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"))
-]
+_WEEKDAYS = (_("Monday"), _("Tuesday"), _("Wednesday"), _("Thursday"), _("Friday"), _("Saturday"), _("Sunday"))
+WEEKDAYS = [(str(number), name) for number, name in enumerate(_WEEKDAYS)]
 
 
 class InstantField(forms.CharField):
@@ -82,7 +82,9 @@ class MaintenanceForm(forms.Form):
     starts_at = InstantField(required=False, label=_("From"), help_text=_("Empty: from now on."))
     ends_at = InstantField(required=False, label=_("Until"), help_text=_("May be empty for a weekly one."))
     weekday = forms.ChoiceField(
-        required=False, choices=[("", _("Once")), *((value, f"Every {name}") for value, name in WEEKDAYS)], label=_("Repeats")
+        required=False,
+        choices=[("", _("Once")), *((value, format_lazy(_("Every {weekday}"), weekday=name)) for value, name in WEEKDAYS)],
+        label=_("Repeats"),
     )
     time_of_day = forms.TimeField(required=False, label=_("At (UTC)"), widget=forms.TextInput(attrs={"placeholder": "02:00"}))
     hours = forms.FloatField(required=False, min_value=1 / 60, max_value=24 * 7, label=_("For how many hours"))

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from webapp.alerting import actions
 from webapp.alerting.choices import OPEN
@@ -33,7 +34,11 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
         while uids := list(_open(incident).filter(acknowledged_at__isnull=True).values_list("uid", flat=True)[: actions.AT_ONCE]):
             done += actions.acknowledge(uids, user, comment, now)
         if not is_new and not done:
-            raise ActionRefused("It is over." if not incident.is_open else f"It is acknowledged by {incident.acknowledged_name} already.")
+            raise ActionRefused(
+                gettext("It is over.")
+                if not incident.is_open
+                else gettext("It is acknowledged by %(acknowledged_name)s already.") % {"acknowledged_name": incident.acknowledged_name}
+            )
     incident.refresh_from_db()
     return done
 
@@ -48,7 +53,7 @@ def take_back(incident: Incident, user: Any, now: datetime) -> int:
         while uids := list(_open(incident).filter(acknowledged_at__isnull=False).values_list("uid", flat=True)[: actions.AT_ONCE]):
             done += actions.take_back(uids, user, now)
         if not was and not done:
-            raise ActionRefused("Nobody has acknowledged it.")
+            raise ActionRefused(gettext("Nobody has acknowledged it."))
     incident.refresh_from_db()
     return done
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from spark_jobs.diagnosis import registry
 from webapp.alerting import evaluation_hint
@@ -20,15 +21,15 @@ COLUMNS = ("severity", "alerts", "hold_before_s", "hold_after_s")
 def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> RuleSetting:
     """A setting that is not saved; ``values`` has :data:`COLUMNS`, empty ones unset. Raises :class:`InputRefused`."""
     if rule not in registry.all_rules():
-        raise InputRefused(f"There is no rule called {rule[:100]}.")
+        raise InputRefused(gettext("There is no rule called %(rule)s.") % {"rule": rule[:100]})
     job_name = _name_in_scope(cluster, job_id)
     severity = values.get("severity") or ""
     if severity and severity not in Severity.values:
-        raise InputRefused(f"A severity is one of {', '.join(Severity.values)}.")
+        raise InputRefused(gettext("A severity is one of %(values)s.") % {"values": ", ".join(Severity.values)})
     for name in ("hold_before_s", "hold_after_s"):
         value = values.get(name)
         if value is not None and not 0 <= value <= LONGEST_HOLD_S:
-            raise InputRefused(f"A hold time lasts from 0 to {LONGEST_HOLD_S} seconds.")
+            raise InputRefused(gettext("A hold time lasts from 0 to %(longest_hold_s)s seconds.") % {"longest_hold_s": LONGEST_HOLD_S})
     said = {column: values.get(column) for column in COLUMNS} | {"severity": severity}
     return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, job_name=job_name, **said)
 
@@ -36,7 +37,9 @@ def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> 
 def save(wanted: RuleSetting, user: Any) -> RuleSetting:
     """In place of what was set in the same scope. Raises :class:`InputRefused` where nothing is set at all."""
     if not wanted.severity and all(getattr(wanted, name) is None for name in COLUMNS[1:]):
-        raise InputRefused("Nothing is set: choose a severity, a hold time, or whether it alerts. For the defaults, remove what is set.")
+        raise InputRefused(
+            gettext("Nothing is set: choose a severity, a hold time, or whether it alerts. For the defaults, remove what is set.")
+        )
     said = {name: getattr(wanted, name) for name in (*COLUMNS, "job_name")} | {"author": user, "author_name": user.get_username()[:200]}
     with transaction.atomic():
         if wanted.job_name:
@@ -58,18 +61,21 @@ def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: A
     known = {threshold.key: threshold for threshold in registry.all_thresholds()}
     name = _name_in_scope(cluster, job_id)
     if not values:
-        raise InputRefused("No threshold was changed.")
+        raise InputRefused(gettext("No threshold was changed."))
     numbers: dict[str, float] = {}
     for key, text in values.items():
         threshold = known.get(key)
         if threshold is None:
-            raise InputRefused(f"There is no threshold called {key[:100]}.")
+            raise InputRefused(gettext("There is no threshold called %(key)s.") % {"key": key[:100]})
         try:
             numbers[key] = float(text)
         except (TypeError, ValueError):
-            raise InputRefused(f"{key} must be a number.") from None
+            raise InputRefused(gettext("%(key)s must be a number.") % {"key": key}) from None
         if not threshold.allows(numbers[key]):
-            raise InputRefused(f"{key} must be a number from {threshold.minimum:g} to {threshold.maximum:g} {threshold.unit}.")
+            raise InputRefused(
+                gettext("%(key)s must be a number from %(minimum)s to %(maximum)s %(unit)s.")
+                % {"key": key, "minimum": f"{threshold.minimum:g}", "maximum": f"{threshold.maximum:g}", "unit": threshold.unit}
+            )
     with transaction.atomic():
         if name:
             ThresholdOverride.objects.filter(key__in=numbers, cluster=cluster, job_name=name).exclude(job_id=job_id).delete()
@@ -86,10 +92,12 @@ def _name_in_scope(cluster: str, job_id: str) -> str:
     if job_id:
         job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("name").first()
         if job is None:
-            raise InputRefused(f"There is no job {job_id[:64]} of cluster {cluster[:100] or '?'}.")
+            raise InputRefused(
+                gettext("There is no job %(job_id)s of cluster %(cluster)s.") % {"job_id": job_id[:64], "cluster": cluster[:100] or "?"}
+            )
         return job.name or ""
     if cluster and not job_id and not Cluster.objects.filter(name=cluster).exists():
-        raise InputRefused(f"There is no cluster called {cluster[:100]}.")
+        raise InputRefused(gettext("There is no cluster called %(cluster)s.") % {"cluster": cluster[:100]})
     return ""
 
 

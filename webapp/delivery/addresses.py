@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from ingest.network.addresses import Address, Network, is_forbidden, unwrapped
 
@@ -44,18 +45,18 @@ def refusal(text: str, scheme: str, rules: Policy) -> str:
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
-        return "no address"
+        return gettext("no address")
     if isinstance(address, ipaddress.IPv6Address) and address.scope_id:
-        return "an address with a zone"
+        return gettext("an address with a zone")
     for inner in unwrapped(address):
         if is_forbidden(inner):
-            return "an address that nothing may be sent to"
+            return gettext("an address that nothing may be sent to")
         if rules.allows(inner):
             continue
         if not _is_public(inner):
-            return "a private or reserved address that WEIR_WEBHOOK_ALLOWED_NETWORKS does not allow"
+            return gettext("a private or reserved address that WEIR_WEBHOOK_ALLOWED_NETWORKS does not allow")
         if scheme != "https" and not rules.allow_http:
-            return "a public address, which needs https"
+            return gettext("a public address, which needs https")
     return ""
 
 

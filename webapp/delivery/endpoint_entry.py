@@ -6,6 +6,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
+from django.utils.translation import gettext
 
 from webapp.config import encryption
 from webapp.delivery import signing
@@ -45,16 +46,16 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
     wrong: dict[str, str] = {}
     form = FORMATS.get(entered.format)
     if form is None:
-        raise InputRefused({"format": f"Give one of {', '.join(FormatName.values)}."})
+        raise InputRefused({"format": gettext("Give one of %(values)s.") % {"values": ", ".join(FormatName.values)}})
     name = entered.name.strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        wrong["name"] = f"Give a name of {LONGEST_NAME} characters at most, on one line."
+        wrong["name"] = gettext("Give a name of %(longest_name)s characters at most, on one line.") % {"longest_name": LONGEST_NAME}
     elif Endpoint.objects.filter(name=name).exclude(pk=endpoint.pk).exists():
-        wrong["name"] = f"There is an endpoint {name} already."
+        wrong["name"] = gettext("There is an endpoint %(name)s already.") % {"name": name}
     if entered.min_severity not in Severity.values:
-        wrong["min_severity"] = f"Give one of {', '.join(Severity.values)}."
+        wrong["min_severity"] = gettext("Give one of %(values)s.") % {"values": ", ".join(Severity.values)}
     if entered.owner_email and not _is_mail(entered.owner_email):
-        wrong["owner_email"] = "Give one mail address."
+        wrong["owner_email"] = gettext("Give one mail address.")
     target = _target(endpoint, entered, rules, wrong)
     _check_credential(endpoint, entered, target, wrong)
     if wrong:
@@ -91,13 +92,13 @@ def _target(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, wrong: di
     """The new address, or ``None`` where the stored one stays or none is needed."""
     if entered.format == FormatName.EMAIL:
         if not entered.emails or len(entered.emails) > MOST_EMAILS or not all(_is_mail(address) for address in entered.emails):
-            wrong["emails"] = f"Give one to {MOST_EMAILS} mail addresses."
+            wrong["emails"] = gettext("Give one to %(most_emails)s mail addresses.") % {"most_emails": MOST_EMAILS}
         return None
     url = (entered.url or "").strip() or ("" if endpoint.url_encrypted else FORMATS[entered.format].default_url)
     if not url:
         # The address of one kind of receiver says nothing to another.
         if not endpoint.url_encrypted or (endpoint.pk and endpoint.format != entered.format):
-            wrong["url"] = "Give the address it is sent to."
+            wrong["url"] = gettext("Give the address it is sent to.")
         return None
     try:
         return checked(url, rules)
@@ -110,9 +111,11 @@ def _check_credential(endpoint: Endpoint, entered: EndpointEntry, target: Target
     form, given = FORMATS[entered.format], entered.credential
     stored = bool(endpoint.credential_encrypted) and endpoint.format == entered.format
     if given and (len(given) > LONGEST_CREDENTIAL or not given.isprintable()):
-        wrong["credential"] = f"It is longer than {LONGEST_CREDENTIAL} characters, or holds signs that cannot be sent."
+        wrong["credential"] = gettext("It is longer than %(longest_credential)s characters, or holds signs that cannot be sent.") % {
+            "longest_credential": LONGEST_CREDENTIAL
+        }
     if form.credential_required and not given and not (stored and given is None):
-        wrong["credential"] = f"{FORMATS[entered.format].credential} is needed."
+        wrong["credential"] = gettext("%(credential)s is needed.") % {"credential": FORMATS[entered.format].credential}
     elif form.credential and stored and given is None and target is not None and _leads_elsewhere(endpoint, target):
         wrong["credential"] = ENTER_AGAIN
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from webapp.delivery.choices import FormatName
 from webapp.delivery.endpoint_entry import LONGEST_CREDENTIAL, LONGEST_NAME, EndpointEntry
@@ -20,8 +21,8 @@ _HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
 class EndpointForm(forms.Form):
     """Checks that need other rows or a name server are in :mod:`webapp.delivery.endpoint_entry`."""
 
-    name = forms.CharField(max_length=LONGEST_NAME)
-    format = forms.ChoiceField(choices=FormatName.choices, initial=FormatName.WEIR)
+    name = forms.CharField(max_length=LONGEST_NAME, label=_("Name"))
+    format = forms.ChoiceField(choices=FormatName.choices, initial=FormatName.WEIR, label=_("Format"))
     url = forms.CharField(
         required=False,
         max_length=LONGEST_URL,
@@ -49,13 +50,14 @@ class EndpointForm(forms.Form):
         required=False,
         rows=4,
         placeholder='cluster="prod-eu"',
-        help_text='One a line, all have to match: cluster="prod-eu", job=~"orders-.*", rule!="…", family, severity, subject. '
-        "Empty: every alert.",
+        help_text=_(
+            'One a line, all have to match: cluster="prod-eu", job=~"orders-.*", rule!="…", family, severity, subject. Empty: every alert.'
+        ),
     )
     owner_email = forms.EmailField(
         required=False,
         label=_("Owner's mail address"),
-        help_text="Notified when the endpoint is disabled after failures, if mail is set up.",
+        help_text=_("Notified when the endpoint is disabled after failures, if mail is set up."),
     )
 
     def __init__(self, *args: Any, endpoint: Endpoint | None = None, **kwargs: Any) -> None:
@@ -66,9 +68,9 @@ class EndpointForm(forms.Form):
             self.initial["emails"] = "\n".join(endpoint.emails)
             self.initial["matchers"] = as_lines(endpoint.parsed_matchers)
             if endpoint.url_shown:
-                self.fields["url"].help_text = f"{endpoint.url_shown} is stored; leave empty to keep it."
+                self.fields["url"].help_text = gettext("%(url)s is stored; leave empty to keep it.") % {"url": endpoint.url_shown}
             self.fields["credential"].help_text = (
-                "One is stored; leave empty to keep it." if endpoint.credential_encrypted else "None is stored."
+                _("One is stored; leave empty to keep it.") if endpoint.credential_encrypted else _("None is stored.")
             )
 
     def entered(self) -> EndpointEntry:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F
+from django.utils.translation import gettext
 
 from webapp.config import encryption
 from webapp.delivery import endpoint_notices, outbox, signing
@@ -22,7 +23,7 @@ ENDED = (DeliveryState.DELIVERED, DeliveryState.DEAD, DeliveryState.CANCELLED)
 def rotate(endpoint: Endpoint, name: str, now: datetime) -> str:
     """A new secret, shown once; both sign for a day. Raises :class:`ActionRefused`."""
     if not FORMATS[endpoint.format].has_secret:
-        raise ActionRefused(f"{endpoint.name} has no secret of ours: what it is sent is not signed by Weir.")
+        raise ActionRefused(gettext("%(name)s has no secret of ours: what it is sent is not signed by Weir.") % {"name": endpoint.name})
     secret = signing.new_secret()
     with transaction.atomic():
         held = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
@@ -52,9 +53,9 @@ def request_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
 def replay(delivery: Delivery, name: str, now: datetime) -> None:
     """Send it once more, under the same id. Raises :class:`ActionRefused`."""
     if not delivery.endpoint.enabled and not delivery.mail_to:
-        raise ActionRefused(f"{delivery.endpoint.name} is disabled: enable it first.")
+        raise ActionRefused(gettext("%(name)s is disabled: enable it first.") % {"name": delivery.endpoint.name})
     if not _replay({"pk": delivery.pk}, ENDED, name, now):
-        raise ActionRefused("It is being sent already.")
+        raise ActionRefused(gettext("It is being sent already."))
 
 
 def replay_range(
@@ -62,16 +63,18 @@ def replay_range(
 ) -> int:
     """All that ended so and were made in this time, 10,000 at most; returns how many. Raises :class:`ActionRefused`."""
     if until <= since:
-        raise ActionRefused("The end of the time has to be after its beginning.")
+        raise ActionRefused(gettext("The end of the time has to be after its beginning."))
     if endpoint is not None and not endpoint.enabled:
-        raise ActionRefused(f"{endpoint.name} is disabled: enable it first.")
+        raise ActionRefused(gettext("%(name)s is disabled: enable it first.") % {"name": endpoint.name})
     wanted: dict[str, Any] = {"made_at__gte": since, "made_at__lte": until, "endpoint__enabled": True, "mail_to": ""}
     if endpoint is not None:
         wanted["endpoint"] = endpoint
     found = Delivery.objects.filter(state__in=[state for state in states if state in ENDED], **wanted).exclude(kind="test")
     pks = list(found.order_by("id").values_list("pk", flat=True)[: MOST_REPLAYED + 1])
     if len(pks) > MOST_REPLAYED:
-        raise ActionRefused(f"These are more than {MOST_REPLAYED:,}; choose a shorter time.")
+        raise ActionRefused(
+            gettext("These are more than %(most_replayed)s; choose a shorter time.") % {"most_replayed": f"{MOST_REPLAYED:,}"}
+        )
     return _replay({"pk__in": pks}, states, name, now)
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import idna
 from aiohttp.abc import AbstractResolver, ResolveResult
+from django.utils.translation import gettext
 
 from webapp.delivery.addresses import Policy, refusal
 
@@ -57,28 +58,31 @@ class Target:
 def parsed(url: str, rules: Policy) -> Target:
     """Everything that can be said without asking a name server. Raises :class:`RefusedTarget`."""
     if len(url) > LONGEST_URL or any(ord(letter) <= 0x20 or letter in '\\"<>^`{|}' or ord(letter) == 0x7F for letter in url):
-        raise RefusedTarget(f"The address is longer than {LONGEST_URL} characters, or holds spaces or signs that no address has.")
+        raise RefusedTarget(
+            gettext("The address is longer than %(longest_url)s characters, or holds spaces or signs that no address has.")
+            % {"longest_url": LONGEST_URL}
+        )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise RefusedTarget("The address cannot be read; write it as https://host/path.") from None
+        raise RefusedTarget(gettext("The address cannot be read; write it as https://host/path.")) from None
     if parts.scheme not in PORTS or not parts.netloc:
-        raise RefusedTarget("The address has to begin with https://.")
+        raise RefusedTarget(gettext("The address has to begin with https://."))
     if "@" in parts.netloc:
-        raise RefusedTarget("Leave user and password out of the address.")
+        raise RefusedTarget(gettext("Leave user and password out of the address."))
     if parts.fragment or url.endswith("#"):
-        raise RefusedTarget("Leave the part behind # out of the address; it is never sent.")
+        raise RefusedTarget(gettext("Leave the part behind # out of the address; it is never sent."))
     host = _host(parts.netloc)
     chosen = PORTS[parts.scheme] if port is None else port
     if chosen not in (80, 443) and not 1024 <= chosen <= 65535:
-        raise RefusedTarget(f"Port {chosen} is not for webhooks; use 80, 443 or one from 1024 on.")
+        raise RefusedTarget(gettext("Port %(chosen)s is not for webhooks; use 80, 443 or one from 1024 on.") % {"chosen": chosen})
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not _SENDABLE.fullmatch(path):
-        raise RefusedTarget("The path holds signs that have to be percent-encoded.")
+        raise RefusedTarget(gettext("The path holds signs that have to be percent-encoded."))
     target = Target(parts.scheme, host, chosen, path)
     if target.scheme == "http" and not (rules.allow_http or rules.networks):
-        raise RefusedTarget("The address has to begin with https://; http is only for networks that the operator of Weir allowed.")
+        raise RefusedTarget(gettext("The address has to begin with https://; http is only for networks that the operator of Weir allowed."))
     if target.is_literal:
         _refuse(host, host, target.scheme, rules)
     return target
@@ -93,7 +97,7 @@ def checked(url: str, rules: Policy) -> Target:
     try:
         found = pool.submit(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM).result(RESOLVE_WITHIN_S)
     except (OSError, UnicodeError, Late):
-        raise RefusedTarget(f"The name {target.host} is not known to the name server of this machine.") from None
+        raise RefusedTarget(gettext("The name %(host)s is not known to the name server of this machine.") % {"host": target.host}) from None
     finally:
         pool.shutdown(wait=False)
     for *_, address in found:
@@ -136,19 +140,19 @@ def _host(netloc: str) -> str:
         try:
             return str(ipaddress.IPv6Address(text))
         except ValueError:
-            raise RefusedTarget("What stands between [ and ] is no IPv6 address.") from None
+            raise RefusedTarget(gettext("What stands between [ and ] is no IPv6 address.")) from None
     name = netloc.partition(":")[0]
     try:
         ascii_name = idna.encode(name.removesuffix("."), uts46=True).decode() if not name.isascii() else name.removesuffix(".").lower()
     except (idna.IDNAError, UnicodeError):
-        raise RefusedTarget("The host is no name that can be looked up.") from None
+        raise RefusedTarget(gettext("The host is no name that can be looked up.")) from None
     if _ends_in_number(ascii_name):
         try:
             return str(ipaddress.IPv4Address(ascii_name))
         except ValueError:
-            raise RefusedTarget("Write an address as four decimal numbers, such as 192.0.2.1.") from None
+            raise RefusedTarget(gettext("Write an address as four decimal numbers, such as 192.0.2.1.")) from None
     if not _NAME.fullmatch(ascii_name) or ascii_name in _REFUSED_NAMES:
-        raise RefusedTarget("The host is no name that alerts may be sent to.")
+        raise RefusedTarget(gettext("The host is no name that alerts may be sent to."))
     return ascii_name
 
 
@@ -161,4 +165,8 @@ def _ends_in_number(name: str) -> bool:
 def _refuse(host: str, address: str, scheme: str, rules: Policy) -> None:
     why = refusal(address, scheme, rules)
     if why:
-        raise RefusedTarget(f"{host} is {why}." if host == address else f"{host} leads to {why}.")
+        raise RefusedTarget(
+            gettext("%(host)s is %(why)s.") % {"host": host, "why": why}
+            if host == address
+            else gettext("%(host)s leads to %(why)s.") % {"host": host, "why": why}
+        )

@@ -2,18 +2,20 @@
 
 from django.db import models
 
+from webapp.lib.translations import gettext_lazy as _
+
 
 class FindingState(models.TextChoices):
-    OPEN = "open", "open"
-    CLOSED = "closed", "closed"
+    OPEN = "open", _("open")
+    CLOSED = "closed", _("closed")
 
 
 class Severity(models.TextChoices):
     """As in :mod:`spark_jobs.diagnosis.findings`."""
 
-    INFO = "info", "info"
-    WARNING = "warning", "warning"
-    CRITICAL = "critical", "critical"
+    INFO = "info", _("info")
+    WARNING = "warning", _("warning")
+    CRITICAL = "critical", _("critical")
 
 
 SEVERITY_RANK = {Severity.INFO: 1, Severity.WARNING: 2, Severity.CRITICAL: 3}

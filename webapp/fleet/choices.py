@@ -2,61 +2,63 @@
 
 from django.db import models
 
+from webapp.lib.translations import gettext_lazy as _
+
 
 class ClusterKind(models.TextChoices):
-    LIVE = "live", "live"
-    RECORDING = "recording", "recording"
+    LIVE = "live", _("live")
+    RECORDING = "recording", _("recording")
 
 
 class AuthScheme(models.TextChoices):
-    NONE = "", "none"
-    BASIC = "basic", "user and password"
-    BEARER = "bearer", "bearer token"
-    KERBEROS = "kerberos", "Kerberos ticket"
+    NONE = "", _("none")
+    BASIC = "basic", _("user and password")
+    BEARER = "bearer", _("bearer token")
+    KERBEROS = "kerberos", _("Kerberos ticket")
 
 
 class LogStoreKind(models.TextChoices):
-    NONE = "", "none"
+    NONE = "", _("none")
     LOKI = "loki", "Loki"
     ELASTICSEARCH = "elasticsearch", "Elasticsearch"
     OPENSEARCH = "opensearch", "OpenSearch"
 
 
 class LogStoreSignIn(models.TextChoices):
-    NONE = "", "none"
-    BASIC = "basic", "user and password"
-    BEARER = "bearer", "bearer token"
-    API_KEY = "api_key", "API key"
+    NONE = "", _("none")
+    BASIC = "basic", _("user and password")
+    BEARER = "bearer", _("bearer token")
+    API_KEY = "api_key", _("API key")
 
 
 class LogStoreState(models.TextChoices):
     """Of the store that holds a cluster's logs."""
 
-    NEW = "new", "not read yet"
-    READ = "read", "read"
-    BEHIND = "behind", "behind"
-    FAILING = "failing", "cannot be read"
+    NEW = "new", _("not read yet")
+    READ = "read", _("read")
+    BEHIND = "behind", _("behind")
+    FAILING = "failing", _("cannot be read")
 
 
 class OperatorState(models.TextChoices):
     """What the operator that deploys a cluster says of its JobManager, where there is one and it is not simply up or on its way."""
 
-    NONE = "", "none"
-    BROKEN = "broken", "not running"
-    SUSPENDED = "suspended", "suspended"
+    NONE = "", _("none")
+    BROKEN = "broken", _("not running")
+    SUSPENDED = "suspended", _("suspended")
 
 
 class Visibility(models.TextChoices):
     """What Weir can say about a cluster now."""
 
-    LIVE = "live", "seen"
-    BLIND = "blind", "not seen"
-    RECORDING = "recording", "recording"
-    NEW = "new", "not asked yet"
-    PAUSED = "paused", "paused"
-    LEFT = "left", "left its source"
-    BROKEN = "broken", "not running"
-    SUSPENDED = "suspended", "suspended"
+    LIVE = "live", _("seen")
+    BLIND = "blind", _("not seen")
+    RECORDING = "recording", _("recording")
+    NEW = "new", _("not asked yet")
+    PAUSED = "paused", _("paused")
+    LEFT = "left", _("left its source")
+    BROKEN = "broken", _("not running")
+    SUSPENDED = "suspended", _("suspended")
 
 
 UNKNOWN_STATUS = "UNKNOWN"
@@ -69,6 +71,6 @@ UNWATCHED_STATUS = "UNWATCHED"
 class HealthState(models.TextChoices):
     """Whether the health of a job is a number, and if not, why."""
 
-    JUDGED = "judged", "judged"
-    UNKNOWN = "unknown", "unknown"
-    ENDED = "ended", "ended"
+    JUDGED = "judged", _("judged")
+    UNKNOWN = "unknown", _("unknown")
+    ENDED = "ended", _("ended")

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from webapp.fleet.attempts import ALL, THIS, ids_of_line
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
@@ -150,7 +151,7 @@ class OfAttempts(OfJob):
         valid: bool = super().is_valid()
         given = self.form.cleaned_data
         if valid and given.get("attempts") == ALL and not (given.get("cluster") and given.get("job_id")):
-            self.form.add_error("attempts", "Give cluster and job_id, too: attempts are of one job.")
+            self.form.add_error("attempts", gettext("Give cluster and job_id, too: attempts are of one job."))
             return False
         return valid
 

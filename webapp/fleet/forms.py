@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
@@ -58,6 +59,7 @@ class ClusterForm(forms.ModelForm):
             "log_store_auth_user", "log_store_backfill_h",
         )  # fmt: skip
         labels = {
+            "name": _("Name"),
             "url": _("JobManager address"),
             "history_url": _("History Server address"),
             "archive_dir": _("Archive folder"),
@@ -129,7 +131,7 @@ class ClusterForm(forms.ModelForm):
     def clean_metrics_interval_s(self) -> int:
         interval_s = int(self.cleaned_data["metrics_interval_s"])
         if interval_s < 3:
-            raise forms.ValidationError("Flink renews its metrics every 10 s at most; give 3 s or more.")
+            raise forms.ValidationError(gettext("Flink renews its metrics every 10 s at most; give 3 s or more."))
         return interval_s
 
     def clean(self) -> dict[str, Any]:
@@ -138,7 +140,7 @@ class ClusterForm(forms.ModelForm):
             needs_secret = cleaned.get(sign_in.scheme) in (AuthScheme.BASIC, AuthScheme.BEARER)
             keeps_secret = bool(getattr(self.instance, sign_in.stored)) and not cleaned.get(sign_in.forget)
             if needs_secret and not cleaned.get(sign_in.secret) and not keeps_secret:
-                self.add_error(sign_in.secret, "This sign-in needs a password or token.")
+                self.add_error(sign_in.secret, gettext("This sign-in needs a password or token."))
             elif needs_secret and not cleaned.get(sign_in.secret) and self._leads_elsewhere(sign_in, cleaned):
                 self.add_error(sign_in.secret, ENTER_AGAIN)
         self._check_log_store_secret(cleaned)
@@ -148,7 +150,7 @@ class ClusterForm(forms.ModelForm):
         if not (cleaned.get("log_store_kind") and cleaned.get("log_store_auth_scheme")) or cleaned.get("log_store_secret"):
             return
         if not self.instance.has_log_store_secret:
-            self.add_error("log_store_secret", "This sign-in needs a password, token or key.")
+            self.add_error("log_store_secret", gettext("This sign-in needs a password, token or key."))
         elif leads_elsewhere((self.instance.log_store_url,), (cleaned.get("log_store_url") or "",)):
             self.add_error("log_store_secret", ENTER_AGAIN)
 

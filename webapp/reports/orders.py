@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 
 from webapp.lib import scopes
 from webapp.lib.refusals import ActionRefused
@@ -73,7 +73,10 @@ def delete(report: IncidentReport) -> None:
 
 def _requested(**fields: Any) -> IncidentReport:
     if IncidentReport.objects.to_make().count() >= MOST_WAITING:
-        raise ActionRefused(f"{MOST_WAITING} reports are waiting to be made already; look at why on the pipeline page.")
+        raise ActionRefused(
+            gettext("%(most_waiting)s reports are waiting to be made already; look at why on the pipeline page.")
+            % {"most_waiting": MOST_WAITING}
+        )
     with transaction.atomic():
         report: IncidentReport = IncidentReport.objects.create(language=get_language() or "en", **fields)
         work_keys.wake(report.pk, fields["asked_at"])

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext
 
 from webapp.findings.choices import Severity
 from webapp.lib.scoped_rows import scoped
@@ -41,5 +42,5 @@ class RuleSetting(models.Model):
     @property
     def scope(self) -> str:
         if self.job_id:
-            return f"job {self.job_name or self.job_id} of {self.cluster}"
-        return f"cluster {self.cluster}" if self.cluster else "everywhere"
+            return gettext("job %(job_name)s of %(cluster)s") % {"job_name": self.job_name or self.job_id, "cluster": self.cluster}
+        return gettext("cluster %(cluster)s") % {"cluster": self.cluster} if self.cluster else gettext("everywhere")

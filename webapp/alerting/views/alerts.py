@@ -11,10 +11,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from spark_jobs.diagnosis.registry import all_rules
-from spark_jobs.diagnosis.wording import count_text
 from webapp.accounts.guards import operators_only
 from webapp.alerting import actions
 from webapp.alerting.badges import badges, state_badge
@@ -105,18 +105,28 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
     uids = [uid[:40].replace("\x00", "") for uid in ([only] if only else request.POST.getlist("uid"))][: actions.AT_ONCE]
     now = timezone.now()
     if not uids:
-        messages.warning(request, "No alert was chosen.")
+        messages.warning(request, gettext("No alert was chosen."))
     elif "take_back" in request.POST:
         done = actions.take_back(uids, request.user, now)
-        messages.success(request, f"{count_text(done, 'alert')} waiting for somebody again.")
+        messages.success(
+            request,
+            ngettext("%(count)s alert waiting for somebody again.", "%(count)s alerts waiting for somebody again.", done)
+            % {"count": f"{done:,}"},
+        )
     else:
         done = actions.acknowledge(uids, request.user, request.POST.get("comment", ""), now)
         if done:
             messages.success(
-                request, f"{count_text(done, 'alert')} acknowledged in your name; the next notification is sent when resolved."
+                request,
+                ngettext(
+                    "%(count)s alert acknowledged in your name; the next notification is sent when resolved.",
+                    "%(count)s alerts acknowledged in your name; the next notification is sent when resolved.",
+                    done,
+                )
+                % {"count": f"{done:,}"},
             )
         else:
-            messages.warning(request, "Nothing to acknowledge: somebody was quicker, or it is resolved.")
+            messages.warning(request, gettext("Nothing to acknowledge: somebody was quicker, or it is resolved."))
     return redirect(_back(request))
 
 

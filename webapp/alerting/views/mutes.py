@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
@@ -52,7 +53,7 @@ def silence_new(request: HttpRequest) -> HttpResponse:
         except ActionRefused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, f"Silenced until {minute_text(end)}. Alerts that still fire then are sent.")
+            messages.success(request, gettext("Silenced until %(end)s. Alerts that still fire then are sent.") % {"end": minute_text(end)})
             return redirect("silences")
     return render(request, "alerting/silence_form.html", {"form": form, **_preview(form["matchers"].value() or "")})
 
@@ -84,7 +85,7 @@ def maintenance_new(request: HttpRequest) -> HttpResponse:
         except ActionRefused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, "The window is saved. Alerts that still fire when it ends are sent.")
+            messages.success(request, gettext("The window is saved. Alerts that still fire when it ends are sent."))
             return redirect("maintenance")
     return render(request, "alerting/maintenance_form.html", {"form": form, **_preview(form["matchers"].value() or "")})
 
@@ -142,5 +143,5 @@ def _matchers_of(request: HttpRequest) -> str:
 def _ended(request: HttpRequest, page_name: str, end: Callable[[], None]) -> HttpResponse:
     with refusal_as_message(request):
         end()
-        messages.success(request, "Ended in your name. Alerts that still fire are sent.")
+        messages.success(request, gettext("Ended in your name. Alerts that still fire are sent."))
     return redirect(page_name)

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from spark_jobs.diagnosis.registry import all_rules, all_thresholds
@@ -26,6 +27,8 @@ from webapp.findings.models import ThresholdOverride
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.refusals import ActionRefused
 from webapp.lib.row_numbers import row_number
+from webapp.lib.translations import gettext_lazy as _
+from webapp.wording.translation import translated
 
 MOST_LISTED = 500
 SCOPES = ("job", "cluster", "all")
@@ -36,22 +39,26 @@ class RuleSettingForm(forms.Form):
 
     severity = forms.ChoiceField(
         required=False,
-        choices=[("", "as the rule says"), *Severity.choices],
-        label="Severity",
-        help_text="Below a warning none alerts.",
+        choices=[("", _("as the rule says")), *Severity.choices],
+        label=_("Severity"),
+        help_text=_("Below a warning none alerts."),
     )
     alerts = forms.NullBooleanField(
-        required=False, label="Alerts", widget=forms.Select(choices=[("", "as set wider"), ("true", "yes"), ("false", "no")])
+        required=False, label=_("Alerts"), widget=forms.Select(choices=[("", _("as set wider")), ("true", _("yes")), ("false", _("no"))])
     )
     hold_before_s = forms.IntegerField(
-        required=False, min_value=0, max_value=setting_actions.LONGEST_HOLD_S, label="Seconds before it fires", help_text="seen for so long"
+        required=False,
+        min_value=0,
+        max_value=setting_actions.LONGEST_HOLD_S,
+        label=_("Seconds before it fires"),
+        help_text=_("seen for so long"),
     )
     hold_after_s = forms.IntegerField(
         required=False,
         min_value=0,
         max_value=setting_actions.LONGEST_HOLD_S,
-        label="Seconds before it is resolved",
-        help_text="gone for so long",
+        label=_("Seconds before it is resolved"),
+        help_text=_("gone for so long"),
     )
 
 
@@ -100,7 +107,11 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
         wanted = setting_actions.checked(rule, cluster, job_id, form.cleaned_data if is_entered and form.is_valid() else _initial(standing))
         if request.method == "POST" and form.is_valid():
             setting_actions.save(wanted, request.user)
-            messages.success(request, f"{found.title}: saved {wanted.scope}; what is open is judged by it at the next look.")
+            messages.success(
+                request,
+                gettext("%(title)s: saved %(scope)s; what is open is judged by it at the next look.")
+                % {"title": translated(found.title), "scope": wanted.scope},
+            )
             return redirect("alert-settings")
         context["comparison"] = compare(wanted, timezone.now())
     except ActionRefused as refused:
@@ -113,7 +124,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(RuleSetting, pk=row_number(pk))
     setting_actions.remove(row)
-    messages.success(request, f"What was set for {row.rule} {row.scope} is removed.")
+    messages.success(request, gettext("What was set for %(rule)s %(scope)s is removed.") % {"rule": row.rule, "scope": row.scope})
     return redirect("alert-settings")
 
 
@@ -126,13 +137,13 @@ def threshold_save(request: HttpRequest) -> HttpResponse:
     values = {key: str(value) for key, value in request.POST.items() if key.startswith(f"{rule}.") and value}
     try:
         if scope not in SCOPES:
-            raise ActionRefused("Choose for which jobs: this one, its cluster, or all.")
+            raise ActionRefused(gettext("Choose for which jobs: this one, its cluster, or all."))
         saved = setting_actions.set_thresholds(values, "" if scope == "all" else cluster, job_id if scope == "job" else "", request.user)
     except ActionRefused as refused:
         messages.error(request, str(refused))
         where = {"cluster": cluster, "job_id": job_id, "rule_id": rule}
         return redirect(f"{reverse('what-if', kwargs=where)}?{urlencode(values)}" if all(where.values()) else reverse("alert-settings"))
-    messages.success(request, f"{', '.join(row.key for row in saved)}: saved; the next cycle judges by it.")
+    messages.success(request, gettext("%(keys)s: saved; the next cycle judges by it.") % {"keys": ", ".join(row.key for row in saved)})
     return redirect("alert-settings")
 
 
@@ -141,7 +152,7 @@ def threshold_save(request: HttpRequest) -> HttpResponse:
 def threshold_remove(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(ThresholdOverride, pk=row_number(pk))
     row.delete()
-    messages.success(request, f"{row.key} is back at what a wider scope or the default says.")
+    messages.success(request, gettext("%(key)s is back at what a wider scope or the default says.") % {"key": row.key})
     return redirect("alert-settings")
 
 

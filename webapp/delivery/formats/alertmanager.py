@@ -12,6 +12,7 @@ from typing import Any
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.texts import cut, line
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
+from webapp.lib.translations import gettext_lazy as _
 
 PATH = "/api/v2/alerts"
 WITHOUT_REPEAT = timedelta(hours=24)
@@ -88,6 +89,6 @@ FORMAT = Format(
     render,
     for_machines=True,
     keeps_state="alert",
-    credential="Sign-in (user:password, or a bearer token)",
+    credential=_("Sign-in (user:password, or a bearer token)"),
     url_help=f"of the Alertmanager; {PATH} is added",
 )

@@ -11,6 +11,7 @@ from webapp.delivery.formats.bots import code_is_zero, markdown_block, widened
 from webapp.delivery.formats.texts import cut, cut_bytes, fitted
 from webapp.delivery.notices import Notice
 from webapp.delivery.titles import title_of
+from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 15_000
 """The robot takes 20,000 bytes in all."""
@@ -45,6 +46,6 @@ FORMAT = Format(
     "dingtalk",
     render,
     refused=code_is_zero("errcode"),
-    credential="Signing key of the robot (if it checks signatures)",
+    credential=_("Signing key of the robot (if it checks signatures)"),
     url_help="of the robot, with its access_token; anyone who has it can post",
 )

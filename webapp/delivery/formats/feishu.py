@@ -11,6 +11,7 @@ from webapp.delivery.formats.bots import code_is_zero, plain_block
 from webapp.delivery.formats.texts import cut, cut_bytes, fitted
 from webapp.delivery.notices import FIRING, Notice
 from webapp.delivery.titles import leading, title_of
+from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 18_000
 """The bot takes 20 KB in all; the rest is for what stands around the text."""
@@ -57,6 +58,6 @@ FORMAT = Format(
     "feishu",
     render,
     refused=code_is_zero("code", "StatusCode"),
-    credential="Signing key of the bot (if it checks signatures)",
+    credential=_("Signing key of the bot (if it checks signatures)"),
     url_help="of the bot; anyone who has it can post",
 )

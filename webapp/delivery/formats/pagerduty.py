@@ -8,6 +8,7 @@ from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json
 from webapp.delivery.formats.texts import cut, evidence, line, mark, notes, shown, since, where
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import leading, title_of
+from webapp.lib.translations import gettext_lazy as _
 
 URL = "https://events.pagerduty.com/v2/enqueue"
 LONGEST_SUMMARY, LONGEST_KEY = 1_024, 255
@@ -78,7 +79,7 @@ FORMAT = Format(
     "pagerduty",
     render,
     keeps_state="group",
-    credential="Integration (routing) key",
+    credential=_("Integration (routing) key"),
     credential_required=True,
     default_url=URL,
     url_help=f"empty for {URL}",

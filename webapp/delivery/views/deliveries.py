@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
@@ -70,7 +71,7 @@ def progress(request: HttpRequest, uid: str) -> HttpResponse:
 def replay(request: HttpRequest, uid: str) -> HttpResponse:
     with refusal_as_message(request):
         orders.replay(_delivery(uid), request.user.get_username(), timezone.now())
-        messages.success(request, "It is sent again, under the same id.")
+        messages.success(request, gettext("It is sent again, under the same id."))
     return redirect("delivery", uid)
 
 
@@ -89,7 +90,12 @@ def replay_range(request: HttpRequest) -> HttpResponse:
     except ValueError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{count:,} deliveries are sent again." if count else "There is nothing of that kind in this time.")
+        messages.success(
+            request,
+            gettext("%(count)s deliveries are sent again.") % {"count": f"{count:,}"}
+            if count
+            else gettext("There is nothing of that kind in this time."),
+        )
     return redirect("deliveries")
 
 

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -66,9 +67,13 @@ def notice_format(request: HttpRequest) -> HttpResponse:
     """What endpoints of our own format are sent, from the schema that the API serves."""
     data = weir.SCHEMA["properties"]["data"]["properties"]
     parts = [
-        ("The body", "", _fields({name: field for name, field in weir.SCHEMA["properties"].items() if name != "data"})),
-        ("data: the notice", "", _fields({name: field for name, field in data.items() if name != "alerts"})),
-        ("data.alerts: one entry an alert", data["alerts"]["description"], _fields(data["alerts"]["items"]["properties"])),
+        (gettext("The body"), "", _fields({name: field for name, field in weir.SCHEMA["properties"].items() if name != "data"})),
+        (gettext("data: the notice"), "", _fields({name: field for name, field in data.items() if name != "alerts"})),
+        (
+            gettext("data.alerts: one entry an alert"),
+            gettext(data["alerts"]["description"]),
+            _fields(data["alerts"]["items"]["properties"]),
+        ),
     ]
     return render(request, "delivery/notice_format.html", {"parts": parts})
 
@@ -118,10 +123,14 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     found, name, now = _endpoint(pk), request.user.get_username(), timezone.now()
     if "enable" in request.POST:
         orders.enable(found, name, now)
-        messages.success(request, f"{found.name} is notified of alerts again. What it missed can be replayed on the page of deliveries.")
+        messages.success(
+            request,
+            gettext("%(name)s is notified of alerts again. What it missed can be replayed on the page of deliveries.")
+            % {"name": found.name},
+        )
     else:
         orders.disable_by_hand(found, name, now)
-        messages.success(request, f"{found.name} is disabled; it is not notified.")
+        messages.success(request, gettext("%(name)s is disabled; it is not notified.") % {"name": found.name})
     return redirect("endpoint", pk)
 
 
@@ -133,9 +142,9 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         if request.POST.get("name") == found.name:
             found.delete()
-            messages.success(request, f"{found.name} is removed, and its deliveries with it.")
+            messages.success(request, gettext("%(name)s is removed, and its deliveries with it.") % {"name": found.name})
             return redirect("endpoints")
-        messages.error(request, f"Type {found.name} to remove it.")
+        messages.error(request, gettext("Type %(name)s to remove it.") % {"name": found.name})
     return render(request, "delivery/endpoint_remove.html", {"endpoint": found})
 
 
@@ -149,19 +158,20 @@ def _form(request: HttpRequest, found: Endpoint) -> HttpResponse:
         else:
             if secret:
                 return render(request, "delivery/secret.html", {"endpoint": found, "secret": secret})
-            messages.success(request, f"{found.name} is saved. Send a test to see whether it arrives.")
+            messages.success(request, gettext("%(name)s is saved. Send a test to see whether it arrives.") % {"name": found.name})
             return redirect("endpoint", found.pk)
     context: dict[str, Any] = {"form": form, "endpoint": found if found.pk else None, "mail_missing": not mail.is_configured()}
     return render(request, "delivery/endpoint_form.html", context)
 
 
 def _fields(properties: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Name, kind and meaning."""
+    """Name, kind and what it means in the language of the page."""
     found = []
     for name, field in properties.items():
         kinds = field.get("enum") or ([field["const"]] if "const" in field else field.get("type", "any"))
         kind = kinds if isinstance(kinds, str) else ", ".join(str(one) for one in kinds)
-        found.append((name, "instant" if field.get("format") == "date-time" else kind, field.get("description", "")))
+        meaning = field.get("description", "")
+        found.append((name, field.get("format") or kind, gettext(meaning) if meaning else ""))
     return found
 
 

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from ingest.discovery.operator_report import events_of
 from ingest.network.clusters import RefusedAddress
@@ -21,6 +22,8 @@ from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
 from webapp.fleet.validators import are_label_matchers, is_tenant, is_time_zone, is_web_url
 from webapp.lib.scoped_rows import scoped
+from webapp.lib.translations import gettext_lazy as _
+from webapp.wording.translation import translated
 
 
 @scoped(by="name")
@@ -30,41 +33,41 @@ class Cluster(LogStoreFields):
     name = models.CharField(
         max_length=100,
         unique=True,
-        validators=[RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", "Use letters, digits, dots, dashes and underscores.")],
+        validators=[RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", _("Use letters, digits, dots, dashes and underscores."))],
     )
     kind = models.CharField(max_length=16, choices=ClusterKind.choices, default=ClusterKind.LIVE)
     enabled = models.BooleanField(default=True)
 
-    url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text="REST address of the JobManager")
-    history_url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text="REST address of the History Server")
-    archive_dir = models.CharField(max_length=500, blank=True, help_text="folder or URI of the History Server's archives")
+    url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text=_("REST address of the JobManager"))
+    history_url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text=_("REST address of the History Server"))
+    archive_dir = models.CharField(max_length=500, blank=True, help_text=_("folder or URI of the History Server's archives"))
     auth_scheme = models.CharField(max_length=8, blank=True, choices=AuthScheme.choices, default=AuthScheme.NONE)
     auth_user = models.CharField(max_length=200, blank=True)
     auth_secret_encrypted = models.TextField(blank=True, editable=False)
-    ca_file = models.CharField(max_length=500, blank=True, help_text="PEM file of the authority to trust")
+    ca_file = models.CharField(max_length=500, blank=True, help_text=_("PEM file of the authority to trust"))
     client_cert_file = models.CharField(max_length=500, blank=True)
     client_key_file = models.CharField(max_length=500, blank=True)
     verify_tls = models.BooleanField(default=True)
-    log_globs = models.JSONField(default=list, blank=True, help_text="paths, globs or URIs of JobManager and TaskManager logs")
-    logs_are_pushed = models.BooleanField(default=False, help_text="by a log shipper, with a token of this cluster")
-    log_layout = models.CharField(max_length=500, default="flink", help_text="flink, or a log4j pattern")
-    time_zone = models.CharField(max_length=64, default="UTC", validators=[is_time_zone], help_text="of the log lines, which carry none")
-    hdfs_audit_globs = models.JSONField(default=list, blank=True, help_text="paths, globs or URIs of audit logs of its NameNode")
+    log_globs = models.JSONField(default=list, blank=True, help_text=_("paths, globs or URIs of JobManager and TaskManager logs"))
+    logs_are_pushed = models.BooleanField(default=False, help_text=_("by a log shipper, with a token of this cluster"))
+    log_layout = models.CharField(max_length=500, default="flink", help_text=_("flink, or a log4j pattern"))
+    time_zone = models.CharField(max_length=64, default="UTC", validators=[is_time_zone], help_text=_("of the log lines, which carry none"))
+    hdfs_audit_globs = models.JSONField(default=list, blank=True, help_text=_("paths, globs or URIs of audit logs of its NameNode"))
     namenode_jmx_url = models.CharField(
-        max_length=500, blank=True, validators=[is_web_url], help_text="web address of its HDFS NameNode, such as http://namenode:9870"
+        max_length=500, blank=True, validators=[is_web_url], help_text=_("web address of its HDFS NameNode, such as http://namenode:9870")
     )
     prometheus_url = models.CharField(
-        max_length=500, blank=True, validators=[is_web_url], help_text="address of a Prometheus that scrapes Flink's reporter"
+        max_length=500, blank=True, validators=[is_web_url], help_text=_("address of a Prometheus that scrapes Flink's reporter")
     )
     prometheus_selector = models.CharField(
-        max_length=500, blank=True, validators=[are_label_matchers], help_text='of this cluster\'s series, such as namespace="flink"'
+        max_length=500, blank=True, validators=[are_label_matchers], help_text=_('of this cluster\'s series, such as namespace="flink"')
     )
     prometheus_auth_scheme = models.CharField(max_length=8, blank=True, choices=AuthScheme.choices, default=AuthScheme.NONE)
     prometheus_auth_user = models.CharField(max_length=200, blank=True)
     prometheus_secret_encrypted = models.TextField(blank=True, editable=False)
-    prometheus_ca_file = models.CharField(max_length=500, blank=True, help_text="PEM file of the authority of its certificate")
+    prometheus_ca_file = models.CharField(max_length=500, blank=True, help_text=_("PEM file of the authority of its certificate"))
     prometheus_tenant = models.CharField(
-        max_length=150, blank=True, validators=[is_tenant], help_text="of Mimir, Cortex or Thanos, where it holds series of several"
+        max_length=150, blank=True, validators=[is_tenant], help_text=_("of Mimir, Cortex or Thanos, where it holds series of several")
     )
     metrics_interval_s = models.PositiveIntegerField(default=30)
 
@@ -120,22 +123,24 @@ class Cluster(LogStoreFields):
             or self.prometheus_url
             or self.log_store_kind
         ):
-            raise ValidationError("Give at least one source: an address, a History Server, a Prometheus, an archive folder or logs.")
+            raise ValidationError(
+                gettext("Give at least one source: an address, a History Server, a Prometheus, an archive folder or logs.")
+            )
         self.check_log_store()
         if self.auth_scheme == AuthScheme.BASIC and not self.auth_user:
-            raise ValidationError({"auth_user": "Basic sign-in needs a user."})
+            raise ValidationError({"auth_user": gettext("Basic sign-in needs a user.")})
         if self.prometheus_auth_scheme == AuthScheme.BASIC and not self.prometheus_auth_user:
-            raise ValidationError({"prometheus_auth_user": "Basic sign-in needs a user."})
+            raise ValidationError({"prometheus_auth_user": gettext("Basic sign-in needs a user.")})
         if bool(self.client_cert_file) != bool(self.client_key_file):
-            raise ValidationError({"client_cert_file": "A client certificate and its key belong together."})
+            raise ValidationError({"client_cert_file": gettext("A client certificate and its key belong together.")})
         for field in ("ca_file", "client_cert_file", "client_key_file", "prometheus_ca_file"):
             path = getattr(self, field)
             if path and not _is_file(path):
-                raise ValidationError({field: f"There is no file {path} on this machine."})
+                raise ValidationError({field: gettext("There is no file %(path)s on this machine.") % {"path": path}})
         for field in ("log_globs", "hdfs_audit_globs"):
             globs = getattr(self, field)
             if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
-                raise ValidationError({field: "Give a list of paths or globs."})
+                raise ValidationError({field: gettext("Give a list of paths or globs.")})
         self._check_networks()
 
     def _check_networks(self) -> None:
@@ -149,7 +154,7 @@ class Cluster(LogStoreFields):
                 for uri in uris:
                     check_uri(uri)
             except RefusedAddress as error:
-                raise ValidationError({field: f"{error.strerror}."}) from error
+                raise ValidationError({field: translated(f"{error.strerror}.")}) from error
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self._state.adding:

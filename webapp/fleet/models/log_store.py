@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from ingest.sources import Auth, LogStoreSource
 from webapp.config import encryption
@@ -14,6 +15,7 @@ from webapp.fleet.choices import LogStoreKind, LogStoreSignIn, LogStoreState
 from webapp.fleet.querysets import silence_allowed
 from webapp.fleet.validators import is_index_pattern, is_log_selector, is_tenant, is_web_url
 from webapp.lib.badges import Badge
+from webapp.lib.translations import gettext_lazy as _
 
 MOST_BACKFILL_H = 720
 """Loki answers for no longer range by default (``max_query_length``)."""
@@ -24,19 +26,19 @@ class LogStoreFields(models.Model):
     """Columns of a cluster."""
 
     log_store_kind = models.CharField(max_length=16, blank=True, choices=LogStoreKind.choices, default=LogStoreKind.NONE)
-    log_store_url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text="such as http://loki:3100")
+    log_store_url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text=_("such as http://loki:3100"))
     log_store_query = models.CharField(
-        max_length=500, blank=True, help_text='which lines are this cluster\'s: {namespace="flink"} of Loki, or a Lucene query string'
+        max_length=500, blank=True, help_text=_('which lines are this cluster\'s: {namespace="flink"} of Loki, or a Lucene query string')
     )
     log_store_index = models.CharField(
-        max_length=300, blank=True, validators=[is_index_pattern], help_text="of Elasticsearch or OpenSearch, such as logs-flink-*"
+        max_length=300, blank=True, validators=[is_index_pattern], help_text=_("of Elasticsearch or OpenSearch, such as logs-flink-*")
     )
-    log_store_tenant = models.CharField(max_length=150, blank=True, validators=[is_tenant], help_text="of Loki (X-Scope-OrgID)")
+    log_store_tenant = models.CharField(max_length=150, blank=True, validators=[is_tenant], help_text=_("of Loki (X-Scope-OrgID)"))
     log_store_auth_scheme = models.CharField(max_length=8, blank=True, choices=LogStoreSignIn.choices, default=LogStoreSignIn.NONE)
     log_store_auth_user = models.CharField(max_length=200, blank=True)
     log_store_secret_encrypted = models.TextField(blank=True, editable=False)
     log_store_backfill_h = models.PositiveIntegerField(
-        default=DEFAULT_BACKFILL_H, validators=[MaxValueValidator(MOST_BACKFILL_H)], help_text="hours of history that are read at first"
+        default=DEFAULT_BACKFILL_H, validators=[MaxValueValidator(MOST_BACKFILL_H)], help_text=_("hours of history that are read at first")
     )
 
     log_store_read_from = models.DateTimeField(null=True, editable=False, help_text="the oldest line that its store of logs is read from")
@@ -52,16 +54,16 @@ class LogStoreFields(models.Model):
         if not kind:
             return
         if not self.log_store_url:
-            raise ValidationError({"log_store_url": "Give the address of the store."})
+            raise ValidationError({"log_store_url": gettext("Give the address of the store.")})
         if kind == LogStoreKind.LOKI:
             try:
                 is_log_selector(self.log_store_query)
             except ValidationError as error:
                 raise ValidationError({"log_store_query": error.messages}) from error
         elif not self.log_store_index:
-            raise ValidationError({"log_store_index": "Give the index that holds the logs, such as logs-flink-*."})
+            raise ValidationError({"log_store_index": gettext("Give the index that holds the logs, such as logs-flink-*.")})
         if self.log_store_auth_scheme == LogStoreSignIn.BASIC and not self.log_store_auth_user:
-            raise ValidationError({"log_store_auth_user": "This sign-in needs a user."})
+            raise ValidationError({"log_store_auth_user": gettext("This sign-in needs a user.")})
 
     def set_log_store_secret(self, secret: str) -> None:
         """As :meth:`set_secret`, of its store of logs."""

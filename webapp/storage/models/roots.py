@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext
 
 from webapp.lib.scoped_rows import of_every
 from webapp.storage.choices import RootKind
@@ -50,9 +51,11 @@ class StorageRoot(models.Model):
 
     def clean(self) -> None:
         if self.audit_every_h == 0:
-            raise ValidationError({"audit_every_h": "Give at least one hour, or nothing for the setting."})
+            raise ValidationError({"audit_every_h": gettext("Give at least one hour, or nothing for the setting.")})
         if self.replication is not None and not 1 <= self.replication <= MOST_REPLICATION:
-            raise ValidationError({"replication": f"Give 1 to {MOST_REPLICATION} copies, or nothing."})
+            raise ValidationError(
+                {"replication": gettext("Give 1 to %(most_replication)s copies, or nothing.") % {"most_replication": MOST_REPLICATION}}
+            )
 
     @property
     def is_attested(self) -> bool:
