@@ -68,7 +68,7 @@ def _folders(now: datetime) -> Iterator[KeptSize]:
     yield from _runs(now)
     yield _row(now, "reports", "files of reports", settings.WEIR.reports_root)
     yield _row(now, "plans", "plans and journals", settings.WEIR.plans_root)
-    yield _row(now, "logs", "logs", home / "logs")
+    yield _row(now, "logs", "log files", home / "logs")
     for name in PUSHED:
         yield _row(now, "pushed", name, home / name)
     database = Path(settings.WEIR.sqlite_file).name

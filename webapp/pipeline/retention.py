@@ -26,6 +26,7 @@ from webapp.hosts import loads
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
+from webapp.lib.translations import gettext_lazy as _
 from webapp.pressure.models import PressureWindow
 from webapp.starts.models import JobStart
 from webapp.storage.auditing import audit_retention
@@ -75,39 +76,39 @@ NOTABLE = Q(outcome__in=FAILED_OUTCOMES) | Q(is_savepoint=True) | Q(end_to_end_m
 _JOB = JobCurrent.objects.filter(cluster=OuterRef("cluster"), job_id=OuterRef("job_id"))
 
 RULES = (
-    Rule("checkpoints that completed within a minute", CheckpointFact, "trigger_time", routine, ~NOTABLE),
-    Rule("checkpoints that failed or were slow, and savepoints", CheckpointFact, "trigger_time", notable),
-    Rule("roll-ups of checkpoints by the hour", CheckpointRollup, "period_start", notable, Q(period="hour")),
-    Rule("roll-ups of checkpoints by the day", CheckpointRollup, "period_start", sums),
-    Rule("uploads of checkpoints by operator", CheckpointUpload, "as_of", notable),
-    Rule("minutes of back-pressure", PressureWindow, "window_start", routine),
-    Rule("flame graphs", FlameGraph, "wanted_at", routine),
-    Rule("thread dumps", ThreadDump, "wanted_at", routine),
-    Rule("log events", LogEvent, "ts", routine),
-    Rule("exceptions", JobException, "ts", notable),
-    Rule("restarts, deployments and other marks on time lines", JobAnnotation, "at", notable),
-    Rule("starts of jobs", JobStart, "at", notable),
-    Rule("what happened on hosts", HostEvent, "at", notable),
-    Rule("jobs that were not seen since", JobCurrent, "as_of", notable),
-    Rule("hosts that a job runs on no longer", JobHost, "left_at", notable),
-    Rule("hosts of jobs that are not kept", JobHost, "as_of", notable, Q(~Exists(_JOB))),
-    Rule("trends of state sizes", SizeTrend, "as_of", notable),
-    Rule("skipped inputs", SkippedInput, "observed_at", routine),
-    Rule("single minutes of findings (the findings stay)", FindingSight, "window_start", occurrences),
-    Rule("findings", Finding, "last_seen", notable),
-    Rule("health of jobs", JobJudgement, "as_of", notable),
-    Rule("growth of clusters by the day", ClusterDay, "day", sums),
-    Rule("growth of stored files by the day", StoredDay, "day", sums),
-    Rule("incidents that are over", Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)),
-    Rule("resolved alerts", Alert, "resolved_at", notable, Q(state=AlertState.RESOLVED)),
+    Rule(_("checkpoints that completed within a minute"), CheckpointFact, "trigger_time", routine, ~NOTABLE),
+    Rule(_("checkpoints that failed or were slow, and savepoints"), CheckpointFact, "trigger_time", notable),
+    Rule(_("roll-ups of checkpoints by the hour"), CheckpointRollup, "period_start", notable, Q(period="hour")),
+    Rule(_("roll-ups of checkpoints by the day"), CheckpointRollup, "period_start", sums),
+    Rule(_("uploads of checkpoints by operator"), CheckpointUpload, "as_of", notable),
+    Rule(_("minutes of back-pressure"), PressureWindow, "window_start", routine),
+    Rule(_("flame graphs"), FlameGraph, "wanted_at", routine),
+    Rule(_("thread dumps"), ThreadDump, "wanted_at", routine),
+    Rule(_("log events"), LogEvent, "ts", routine),
+    Rule(_("exceptions"), JobException, "ts", notable),
+    Rule(_("restarts, deployments and other marks on time lines"), JobAnnotation, "at", notable),
+    Rule(_("starts of jobs"), JobStart, "at", notable),
+    Rule(_("what happened on hosts"), HostEvent, "at", notable),
+    Rule(_("jobs that were not seen since"), JobCurrent, "as_of", notable),
+    Rule(_("hosts that a job runs on no longer"), JobHost, "left_at", notable),
+    Rule(_("hosts of jobs that are not kept"), JobHost, "as_of", notable, Q(~Exists(_JOB))),
+    Rule(_("trends of state sizes"), SizeTrend, "as_of", notable),
+    Rule(_("skipped inputs"), SkippedInput, "observed_at", routine),
+    Rule(_("single minutes of findings (the findings stay)"), FindingSight, "window_start", occurrences),
+    Rule(_("findings"), Finding, "last_seen", notable),
+    Rule(_("health of jobs"), JobJudgement, "as_of", notable),
+    Rule(_("growth of clusters by the day"), ClusterDay, "day", sums),
+    Rule(_("growth of stored files by the day"), StoredDay, "day", sums),
+    Rule(_("incidents that are over"), Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)),
+    Rule(_("resolved alerts"), Alert, "resolved_at", notable, Q(state=AlertState.RESOLVED)),
 )
 RULES_OF_WEIR = (
-    Rule("runs of the pipeline", PipelineRun, "started_at", runs, ~Q(state=PipelineRun.State.RUNNING), of_cluster=False),
-    Rule("cleared alarms of the pipeline", PipelineAlarm, "cleared_at", runs, of_cluster=False),
-    Rule("deliveries that ended", Delivery, "made_at", runs, ~Q(state=DeliveryState.PENDING), of_cluster=False),
-    Rule("entries of the audit log", AuditEntry, "at", audit, of_cluster=False),
-    Rule("sessions of sign-ins, after they ended", Session, "expire_date", ended_sessions, of_cluster=False),
-    Rule("failed attempts to sign in", SignInFailures, "window_start", sign_in_failures, of_cluster=False),
+    Rule(_("runs of the pipeline"), PipelineRun, "started_at", runs, ~Q(state=PipelineRun.State.RUNNING), of_cluster=False),
+    Rule(_("cleared alarms of the pipeline"), PipelineAlarm, "cleared_at", runs, of_cluster=False),
+    Rule(_("deliveries that ended"), Delivery, "made_at", runs, ~Q(state=DeliveryState.PENDING), of_cluster=False),
+    Rule(_("entries of the audit log"), AuditEntry, "at", audit, of_cluster=False),
+    Rule(_("sessions of sign-ins, after they ended"), Session, "expire_date", ended_sessions, of_cluster=False),
+    Rule(_("failed attempts to sign in"), SignInFailures, "window_start", sign_in_failures, of_cluster=False),
 )
 
 

@@ -152,7 +152,7 @@ def _list(request: HttpRequest, form: NewPersonForm) -> HttpResponse:
             filters,
             Control("q", "User name"),
             Control("role", "Role", [("", "Any role"), *((name, name) for name in GROUPS)]),
-            Control("state", "State", [("", "Open and closed"), (OPEN, "open"), (CLOSED, "closed")]),
+            Control("state", "State", [("", "Open and closed"), (OPEN, gettext("open")), (CLOSED, gettext("closed"))]),
         ),
         "page": listed,
         "rows": [rows.person(found) for found in listed.rows],

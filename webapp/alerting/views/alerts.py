@@ -36,6 +36,7 @@ from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
 from webapp.lib.silence_links import silence_address
 from webapp.lib.timeranges import around
+from webapp.lib.translations import gettext_lazy as _
 
 PAGE_SIZE = 50
 MOST_EXPORTED = 50_000
@@ -49,11 +50,11 @@ EXPORTED = (
     "acknowledge_comment", "told", "told_at", "cause", "next_step", "evidence", "subject_kind", "subject_id", "labels",
 )  # fmt: skip
 STATES = {
-    OPEN_STATE: "open",
-    AlertState.FIRING: "firing",
-    AlertState.PENDING: "pending",
-    AlertState.RESOLVED: "resolved",
-    ANY_STATE: "open and resolved",
+    OPEN_STATE: _("open"),
+    AlertState.FIRING: _("firing"),
+    AlertState.PENDING: _("pending"),
+    AlertState.RESOLVED: _("resolved"),
+    ANY_STATE: _("open and resolved"),
 }
 
 

@@ -36,6 +36,7 @@ from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
 from webapp.lib.timeranges import around, of_request
+from webapp.lib.translations import gettext_lazy as _
 from webapp.site.incident_timeline import timeline
 
 PAGE_SIZE = 50
@@ -45,7 +46,7 @@ MOST_HOSTS = 12
 AIR = timedelta(minutes=10)
 """What led to it came before."""
 LATELY, MOST_CLOSED = timedelta(days=1), 20
-STATES = {IncidentState.OPEN: "open", IncidentState.CLOSED: "closed", ANY_STATE: "open and closed"}
+STATES = {IncidentState.OPEN: _("open"), IncidentState.CLOSED: _("closed"), ANY_STATE: _("open and closed")}
 SILENCES_H = (1, 4, 24)
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
 

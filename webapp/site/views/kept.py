@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from ingest.lake.store import KEEP_REPLACED_FILES
 from webapp.config.row_retention import audit, notable, routine, runs, sums
@@ -22,12 +22,12 @@ from webapp.work.spark_process import LOGS_KEPT
 
 COLUMNS = ("area", "name", "size_bytes", "rows", "files", "commits", "oldest_at", "as_of")
 AREAS = {
-    "database": "Database",
-    "lake": "Lake",
+    "database": _("Database"),
+    "lake": _("Lake"),
     "runs": _("Run directories"),
-    "reports": "Reports",
+    "reports": _("Reports"),
     "plans": _("Clean-up plans and journals"),
-    "logs": "Logs",
+    "logs": _("Logs"),
     "pushed": _("Lines and samples that wait for the collector"),
     "other": _("Everything else in WEIR_HOME"),
 }
@@ -98,7 +98,7 @@ def _goes(area: str) -> str:
         "plans": gettext("never: they are the proof of what was moved"),
         "logs": gettext("of Spark jobs: but the last %(kept)s; others are cut as they grow") % {"kept": LOGS_KEPT},
         "pushed": gettext("when they were read"),
-        "other": "never",
+        "other": gettext("never"),
     }[area]
 
 
@@ -109,14 +109,16 @@ def _deleted() -> Iterator[Deleted]:
     yield Deleted(gettext("loaded runs: never the newest, which the next one needs"), _text(runs()), "WEIR_KEEP_RUNS_DAYS")
     yield Deleted(
         gettext("lists of files of audits: never those of the newest audit of a root, on which plans stand"),
-        f"{settings.WEIR.storage_keep_audits} audits",
+        ngettext("%(count)s audit", "%(count)s audits", settings.WEIR.storage_keep_audits) % {"count": settings.WEIR.storage_keep_audits},
         "WEIR_STORAGE_KEEP_AUDITS",
     )
     yield Deleted(gettext("jobs, chains and doubts of audits: never those of the newest of a root"), _text(audit_retention.DETAILS))
     yield Deleted(gettext("figures of audits, then one a day"), _text(audit_retention.EVERY_AUDIT))
     yield Deleted(gettext("figures of audits, the last of each day"), _text(audit_retention.HISTORY))
     yield Deleted(
-        gettext("run directories: never one that is not loaded, nor the newest"), f"{settings.WEIR.keep_runs} runs", "WEIR_KEEP_RUNS"
+        gettext("run directories: never one that is not loaded, nor the newest"),
+        ngettext("%(count)s run", "%(count)s runs", settings.WEIR.keep_runs) % {"count": settings.WEIR.keep_runs},
+        "WEIR_KEEP_RUNS",
     )
     yield Deleted(gettext("checkpoint facts in the lake, with the roll-ups of their day"), _text(sums()), "WEIR_KEEP_SUMS_DAYS")
     yield Deleted(gettext("files of the lake that were merged into others"), _text(KEEP_REPLACED_FILES))
@@ -124,4 +126,5 @@ def _deleted() -> Iterator[Deleted]:
 
 def _text(kept_for: timedelta) -> str:
     hours = kept_for.total_seconds() / 3600
-    return f"{hours / 24:.0f} days" if hours > 24 else f"{hours:.0f} h"
+    days = round(hours / 24)
+    return ngettext("%(count)s day", "%(count)s days", days) % {"count": days} if hours > 24 else f"{hours:.0f} h"
