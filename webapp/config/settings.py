@@ -30,6 +30,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     # From the floor to the roof, as pyproject.toml orders them.
     "webapp.charts",
+    "webapp.last_known.apps.LastKnownConfig",
     "webapp.work.apps.WorkConfig",
     "webapp.fleet",
     "webapp.backend",
@@ -70,6 +71,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "webapp.accounts.languages.Language",
     "webapp.accounts.time_zones.ShownZone",
+    "webapp.last_known.middleware.LastKnown",
     "webapp.accounts.sessions.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

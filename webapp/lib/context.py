@@ -14,14 +14,19 @@ THEMES = ("light", "dark")
 def page(request: HttpRequest) -> dict[str, Any]:
     """A view that works with another range puts its own ``time_range`` into its context."""
     now = timezone.now()
-    theme = request.COOKIES.get("weir_theme", "")
     chosen = timeranges.asked(request, now)
     return {
         "now": now,
         "page_words": page_words(),
-        "theme": theme if theme in THEMES else "",
+        "theme": theme_of(request),
         "time_range": chosen,
         "range_presets": timeranges.PRESETS,
         "shows_range": timeranges.is_used(request),
         "range_query": chosen.query if chosen.chosen else "",
     }
+
+
+def theme_of(request: HttpRequest) -> str:
+    """Empty: as the browser prefers."""
+    theme = request.COOKIES.get("weir_theme", "")
+    return theme if theme in THEMES else ""

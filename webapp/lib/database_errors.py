@@ -6,6 +6,7 @@ import sys
 from django.db import DatabaseError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
 from ingest import log_lines
@@ -44,6 +45,10 @@ def is_away(error: BaseException | None) -> bool:
     return state is None or state.startswith(_CONNECTION)
 
 
+class DatabaseAway(HttpResponse):
+    """The page that says so; whoever knows better what to show instead knows it by this."""
+
+
 def failed(request: HttpRequest) -> HttpResponse:
     """Django's ``handler500``, called while the error is handled."""
     error = sys.exc_info()[1]
@@ -51,15 +56,23 @@ def failed(request: HttpRequest) -> HttpResponse:
         message = gettext("%(why)s Nothing was changed.") % {"why": why}
         return _unavailable(request, "not_writable", message, RETRY_AFTER_S, "503.html", {"why": why})
     if is_away(error):
-        return _unavailable(request, "database_away", AWAY, AWAY_RETRY_AFTER_S, "database_away.html", {})
+        return _unavailable(request, "database_away", AWAY, AWAY_RETRY_AFTER_S, "database_away.html", {}, DatabaseAway)
     return render(None, "500.html", {"request_id": log_lines.request_id()}, status=500)
 
 
-def _unavailable(request: HttpRequest, code: str, message: str, retry_after_s: str, template: str, context: dict[str, str]) -> HttpResponse:
+def _unavailable(
+    request: HttpRequest,
+    code: str,
+    message: str,
+    retry_after_s: str,
+    template: str,
+    context: dict[str, str],
+    kind: type[HttpResponse] = HttpResponse,
+) -> HttpResponse:
     answer: HttpResponse
     if request.path_info.startswith(PREFIX):
         answer = JsonResponse(plain_error(code, message), status=503)
     else:
-        answer = render(None, template, context | {"request_id": log_lines.request_id()}, status=503)
+        answer = kind(render_to_string(template, context | {"request_id": log_lines.request_id()}), status=503)
     answer["Retry-After"] = retry_after_s
     return answer
