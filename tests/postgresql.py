@@ -46,6 +46,20 @@ def stopped(server: pgserver.PostgresServer) -> Iterator[None]:
                 os.kill(pid, signal.SIGCONT)
 
 
+@contextmanager
+def killed(server: pgserver.PostgresServer) -> Iterator[None]:
+    """As by the kernel when memory is short; at the end it is started again."""
+    for pid in processes_of(server.get_pid()):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    try:
+        yield
+    finally:
+        for claim in (server.pgdata / "postmaster.pid", *server.pgdata.glob(".s.PGSQL.*.lock")):
+            claim.unlink()  # whom it names may look alive for ever, where nobody asks how it ended
+        server.ensure_postgres_running()
+
+
 def processes_of(pid: int) -> list[int]:
     """Itself first."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

@@ -3,19 +3,18 @@
 import http.client
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 
 import pgserver
 import pytest
 
-from tests.postgresql import migrated_database, postgresql, processes_of, stopped
+from tests.postgresql import killed, migrated_database, postgresql, stopped
 from tests.valkey import valkey
 from tests.webapp.config.test_frozen_redis import MAKE
 from tests.webapp.config.test_silent_database import ANSWERS_WITHIN_S
@@ -26,17 +25,6 @@ from webapp.config.environment import PROJECT_DIR
 PAGES = ("/", "/findings/", "/alerts/", "/incidents/", "/storage/", "/hosts/", "/growth/")
 NEVER_SEEN = "/findings/?severity=critical"
 NOT_KEPT = ("/pipeline/", "/account/", "/fleet.csv")
-
-
-@contextmanager
-def killed(server: pgserver.PostgresServer) -> Iterator[None]:
-    """As by the kernel when memory is short; it is there again at the end."""
-    for pid in reversed(processes_of(server.get_pid())):
-        os.kill(pid, signal.SIGKILL)
-    try:
-        yield
-    finally:
-        server.ensure_postgres_running()
 
 
 @pytest.mark.parametrize("harmed", [stopped, killed])
