@@ -57,6 +57,14 @@ class TokenForm(forms.Form):
             raise forms.ValidationError(str(wrong)) from None
 
 
+class _PasswordForm(PasswordChangeForm):  # type: ignore[type-arg]  # generic in its stubs alone
+    """With the one rule that is not obvious, instead of all of them."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["new_password1"].help_text = gettext("At least 12 characters.")
+
+
 class SignIn(LoginView):
     template_name = "accounts/sign_in.html"
     authentication_form = SignInForm
@@ -95,7 +103,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @sensitive_post_parameters()
 def change_password(request: HttpRequest) -> HttpResponse:
-    form = PasswordChangeForm(_me(request), request.POST)
+    form = _PasswordForm(_me(request), request.POST)
     if form.is_valid():
         update_session_auth_hash(request, form.save())
         messages.success(request, gettext("Your password is changed; other sessions of yours are signed out."))
@@ -140,7 +148,7 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _password_form(user: User) -> PasswordChangeForm:
     """Django's, without taking the focus: it is not what the page is opened for."""
-    form = PasswordChangeForm(user)
+    form = _PasswordForm(user)
     form.fields["old_password"].widget.attrs.pop("autofocus", None)
     return form
 
