@@ -57,7 +57,7 @@ class TokenForm(forms.Form):
             raise forms.ValidationError(str(wrong)) from None
 
 
-class _PasswordForm(PasswordChangeForm):  # type: ignore[type-arg]  # generic in its stubs alone
+class _PasswordForm(PasswordChangeForm):
     """With the one rule that is not obvious, instead of all of them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
