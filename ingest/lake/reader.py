@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
+from ingest.lake import data_files
 from ingest.lake.added_columns import with_columns
 from ingest.lake.damage import broken_file, readable_errors
 from ingest.lake.derived import ALL_TABLES
@@ -134,7 +135,8 @@ class LakeReader:
         for name, value in where.items():
             condition &= pc.field(name) == value
         with self.readable_errors(declared, its_files=True):
-            rows = delta.to_pyarrow_dataset()
+            folder = self.local_root / table if self.local_root else None
+            rows = data_files.dataset(delta, folder, self.storage_options, condition)
             known = [name for name in wanted if name in rows.schema.names]
             return with_columns(rows.scanner(columns=known, filter=condition).head(limit), declared.schema, wanted)
 

@@ -1,0 +1,100 @@
+"""Where Arrow reads the data files of a table, so that a process can end while it reads ahead.
+
+Arrow's threads read on after a reader has enough rows, and let go of files after it has them all. One that wants to call Python once
+the interpreter goes down is ended amid C++: the process aborts, or waits for that thread for ever. So files on this machine are
+read without Python; where the Delta library has to read them, through Python, the end of the process waits for the calls.
+"""
+
+import atexit
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from deltalake import DeltaTable
+from deltalake.fs import DeltaStorageHandler
+from pyarrow import fs
+
+WAITS_S = 10.0
+"""For what is still read when a process ends; a storage that hangs must not keep it."""
+QUIET_S = 0.1
+"""Threads that call Python no more for so long have nothing left in their queue: what is read ahead is bounded."""
+
+
+def dataset(table: DeltaTable, folder: Path | None, storage_options: Mapping[str, str], condition: pc.Expression) -> ds.Dataset:
+    """The rows of ``table``; ``folder`` is its own where it lies on this machine.
+
+    Raises :class:`pyarrow.ArrowInvalid` where a file that may hold rows of ``condition`` has another size than its commit says.
+    """
+    sizes = table._table.get_add_file_sizes()
+    if folder is None:
+        return table.to_pyarrow_dataset(filesystem=fs.PyFileSystem(_Storage.from_table(table._table, dict(storage_options) or None, sizes)))
+    rows = table.to_pyarrow_dataset(filesystem=fs.SubTreeFileSystem(str(folder.absolute()), fs.LocalFileSystem()))
+    for fragment in rows.get_fragments(filter=condition):
+        # Another file in its place may be whole, and lack the columns that are asked for.
+        if (size := (folder / fragment.path).stat().st_size) != sizes[fragment.path]:
+            raise pa.ArrowInvalid(f"{fragment.path} has {size} bytes, and {sizes[fragment.path]} were written")
+    return rows
+
+
+class _Storage(DeltaStorageHandler):
+    """The files of a table, of which each use is told."""
+
+    def open_input_file(self, path: str) -> pa.PythonFile:
+        with _calls:
+            return pa.PythonFile(_File(self._handler.open_input_file(path)), mode="r")
+
+
+class _Calls:
+    """Calls from threads of Arrow: how many go on, and when the last one was."""
+
+    def __init__(self) -> None:
+        # Collecting garbage may let go of a file while this is held.
+        self._lock = threading.RLock()
+        self._count, self._last = 0, 0.0
+        atexit.register(self.wait)
+
+    def __enter__(self) -> None:
+        self._add(1)
+
+    def __exit__(self, *_raised: object) -> None:
+        self._add(-1)
+
+    def wait(self) -> None:
+        """Until there are none any more."""
+        give_up_at = time.monotonic() + WAITS_S
+        while (now := time.monotonic()) < give_up_at and (self._count or now - self._last < QUIET_S):
+            time.sleep(QUIET_S / 5)
+
+    def _add(self, number: int) -> None:
+        with self._lock:
+            self._count += number
+            self._last = time.monotonic()
+
+
+_calls = _Calls()
+
+
+class _File:
+    """A file of the Delta library; each of its methods is a call."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._file, name)
+        return partial(_called, value) if callable(value) else value
+
+    def __del__(self) -> None:
+        with _calls:
+            del self._file
+
+
+def _called(method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    with _calls:
+        return method(*arguments, **named)
