@@ -407,6 +407,12 @@ INCIDENTS = {
             {"rate": "100", "keys": "100", "states": "2", "ttl-s": "20"},
             {"execution.checkpointing.interval": "10s"},
         ),
+        Incident(
+            "described-apart",
+            "the same, and no state is kept in the _metadata: what describes the states of enrich is a file of its own",
+            {"rate": "100", "keys": "100", "states": "2", "ttl-s": "20"},
+            {"execution.checkpointing.interval": "10s", "state.storage.fs.memory-threshold": "0"},
+        ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )
 }

@@ -8,19 +8,23 @@ from django.utils.translation import gettext
 from ingest.metadata.errors import MetadataError
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.keyed_states import MOST_BYTES, described_states
-from ingest.metadata.pieces import Handle, KeyedState, Operator
+from ingest.metadata.pieces import Handle, KeyedState, Operator, Stream
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
-from webapp.storage.xray.location import NotLocated, located
+from webapp.storage.xray.location import NotLocated, located, referred
 
 MOST_METADATA_BYTES = 16_000_000
 SHOWN = 200
+NAMED = 5
+"""States in a sentence."""
+MOST_FILES = 20
+"""Opened to learn what is described outside the ``_metadata``, one an operator."""
 _DESCRIBES = ("meta", "keygroups")
 
 
 @dataclass(frozen=True)
 class NamedState:
-    """``expires`` None, without name and kind: what describes the states of this operator lies in a file of its own."""
+    """``expires`` None, without name and kind: what describes the states of this operator lies in a file that Weir does not reach."""
 
     operator_id: str
     operator: str
@@ -36,6 +40,22 @@ class StateExpiry:
     states: Sequence[NamedState] = ()
     checkpoint_id: int | None = None
     why: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """How many live forever and which, for somebody who asks why the state grows; "" where that is not known of any."""
+        known = [one for one in self.states if one.expires is not None]
+        forever = self.forever
+        if not known:
+            return ""
+        if not forever:
+            return gettext("Every keyed state that its newest checkpoint describes has a time-to-live.")
+        named = ", ".join(f"{one.operator}: {one.name}" for one in forever[:NAMED]) + ("…" if len(forever) > NAMED else "")
+        return gettext("%(forever)s of %(known)s keyed states have no time-to-live: %(named)s.") % {
+            "forever": len(forever),
+            "known": len(known),
+            "named": named,
+        }
 
     @property
     def forever(self) -> list[NamedState]:
@@ -62,20 +82,39 @@ def state_expiry(job: JobCurrent) -> StateExpiry:
 
 def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
     """The first subtask with keyed state speaks for its operator."""
-    first: dict[str, tuple[Operator, Handle]] = {}
+    first: dict[str, tuple[Operator, Stream]] = {}
     for piece in file.pieces():
         if isinstance(piece, KeyedState) and not piece.raw:
             for part in piece.parts:
-                if isinstance(part, Handle) and part.kind in _DESCRIBES:
-                    first.setdefault(piece.operator.operator_id, (piece.operator, part))
+                if isinstance(part, Handle) and part.kind in _DESCRIBES and part.stream is not None:
+                    first.setdefault(piece.operator.operator_id, (piece.operator, part.stream))
     found: list[NamedState] = []
-    with file.open() as stream:
-        for key, (operator, handle) in first.items():
-            name = operator.name or names.get(key) or key
-            if handle.stream is None or handle.stream.inline_at is None:
-                found.append(NamedState(key, name, "", "", None))
-                continue
-            stream.seek(handle.stream.inline_at)
-            content = stream.read(min(handle.stream.bytes, MOST_BYTES))
+    for number, (key, (operator, stream)) in enumerate(first.items()):
+        name = operator.name or names.get(key) or key
+        content = _description(file, stream) if stream.inline_at is not None or number < MOST_FILES else None
+        if content is None:
+            found.append(NamedState(key, name, "", "", None))
+        else:
             found += [NamedState(key, name, one.name, one.kind, one.expires) for one in described_states(content)]
     return found[:SHOWN]
+
+
+def _description(file: MetadataFile, stream: Stream) -> bytes | None:
+    """What a backend wrote before its state: within the ``_metadata``, or at the beginning of a file or of a segment of one.
+
+    None where that file is not there, lies below no root or cannot be read: what is known of other operators stays.
+    """
+    if stream.inline_at is not None:
+        return _read(file, stream.inline_at, stream.bytes)
+    if stream.path is None:
+        return None
+    try:
+        return _read(referred(stream.path), stream.offset or 0, stream.bytes)
+    except (NotLocated, OSError):
+        return None
+
+
+def _read(file: MetadataFile, at: int, size: int) -> bytes:
+    with file.open() as stream:
+        stream.seek(at)
+        return stream.read(min(size, MOST_BYTES))

@@ -379,7 +379,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("Look at {host} first: move the job's tasks away from it (cordon it or stop its TaskManager) and see if the loop ends."), "N"),
     (gettext_noop("Look for a restart or a lost connection around that instant."), ""),
     (gettext_noop("Look for clients and buffers that close() does not release: threads that outlive their task keep them. taskmanager.memory.task.off-heap.size only buys time."), ""),
-    (gettext_noop("Look for state without a time to live (StateTtlConfig, table.exec.state.ttl), keys that never come again, joins without a time bound, and windows that never fire because the watermark does not advance."), ""),
+    (gettext_noop("Look for state without a time to live (StateTtlConfig, table.exec.state.ttl): the page of this finding names it, where the checkpoints can be read. Then for keys that never come again, joins without a time bound, and windows that never fire because the watermark does not advance."), ""),
     (gettext_noop("Look for the first exception of the checkpoint on the same TaskManager: that subtask is the cause."), ""),
     (gettext_noop("Look in the log for “did not react to cancelling signal”: code that blocks keeps its task, and its slot."), ""),
     (gettext_noop("Looked at: {range}."), "N"),

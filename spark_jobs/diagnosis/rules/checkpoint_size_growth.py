@@ -85,8 +85,9 @@ def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per
         _confidence(trend),
         title=f"The state grows by {share_text(per_day)} a day: {bytes_text(size)} now, doubled in {ms_text(doubled_ms)}",
         cause=f"More is written to the state than is removed from it{f'; {brief(largest[0])} {largest[3]}' if largest else ''}.",
-        next_step="Look for state without a time to live (StateTtlConfig, table.exec.state.ttl), keys that never come again, joins without "
-        "a time bound, and windows that never fire because the watermark does not advance.",
+        next_step="Look for state without a time to live (StateTtlConfig, table.exec.state.ttl): the page of this finding names it, where "
+        "the checkpoints can be read. Then for keys that never come again, joins without a time bound, and windows that never fire because "
+        "the watermark does not advance.",
         seen_at_ms=seen_at_ms,
         evidence=evidence,
         related=(Related("vertex", largest[0], largest[3]),) if largest else (),

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tarfile
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -12,8 +13,9 @@ from django.test import Client
 from django.urls import reverse
 
 from ingest.metadata.keyed_states import described_states
-from tests.webapp.builders import cluster, job
+from tests.webapp.builders import cluster, finding, job
 from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.models import JobCurrent
 from webapp.storage.models import StorageRoot
 from webapp.storage.state_expiry import state_expiry
 
@@ -29,24 +31,30 @@ EXPIRES = {
 AWARE = b"\x00\x4corg.apache.flink.runtime.state.ttl.TtlAwareSerializerSnapshot\x00\x00\x00\x01"
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
-def test_the_page_says_of_each_state_whether_it_expires(version: str, tmp_path: Path, viewer: Client) -> None:
+def completed(checkpoint_id: int, folder: Path) -> JobCurrent:
+    """A job whose newest checkpoint lies there."""
     cluster(at=AT)
     of = job(at=AT)
-    (tmp_path / "chk-2").mkdir()
-    (tmp_path / "chk-2" / "_metadata").write_bytes(gzip.decompress((FIXTURES / f"{version}_metadata.gz").read_bytes()))
-    where = {"cluster": of.cluster, "job_id": of.job_id}
     CheckpointFact.objects.create(
-        **where,
-        checkpoint_id=2,
+        cluster=of.cluster,
+        job_id=of.job_id,
+        checkpoint_id=checkpoint_id,
         trigger_time=AT,
         outcome="completed",
         is_savepoint=False,
         final=True,
-        external_path=f"file:{tmp_path}/chk-2",
+        external_path=f"file:{folder}",
         as_of=AT,
     )
+    return of
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
+def test_the_page_says_of_each_state_whether_it_expires(version: str, tmp_path: Path, viewer: Client) -> None:
+    (tmp_path / "chk-2").mkdir()
+    (tmp_path / "chk-2" / "_metadata").write_bytes(gzip.decompress((FIXTURES / f"{version}_metadata.gz").read_bytes()))
+    of = completed(2, tmp_path / "chk-2")
     address = reverse("state-expiry", args=(of.cluster, of.job_id))
     assert "lies below no registered storage root" in viewer.get(address).content.decode()
     StorageRoot.objects.create(uri=f"file:{tmp_path}")
@@ -60,12 +68,42 @@ def test_the_page_says_of_each_state_whether_it_expires(version: str, tmp_path: 
     call_command("state_expiry", of.cluster, of.job_id, stdout=printed)
     assert {line.rpartition(": ")[2] for line in printed.getvalue().splitlines() if " last value, " in line} == {"yes"}
     assert printed.getvalue().count("time-to-live: no") == 2
+    assert document["sentence"] == found.sentence and found.sentence in printed.getvalue()
     printed = StringIO()
     call_command("state_expiry", of.cluster, of.job_id, json=True, stdout=printed)
     assert json.loads(printed.getvalue()) == document
     page = viewer.get(address).content.decode()
     assert all(name in page for name in EXPIRES)
     assert page.count("<td>yes</td>") == 3
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
+def test_what_is_described_in_a_file_of_its_own_is_read_there(version: str, tmp_path: Path) -> None:
+    """Played as ``described-apart`` of the lab; without the file, nothing is said of its states."""
+    with tarfile.open(FIXTURES / "apart" / f"{version}.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    (metadata,) = tmp_path.glob("*/_metadata")
+    of = completed(int(metadata.parent.name.removeprefix("chk-")), metadata.parent)
+    StorageRoot.objects.create(uri=f"file:{tmp_path}")
+    found = state_expiry(of)
+    assert {one.name: (one.kind, one.expires) for one in found.states} == EXPIRES
+    assert found.sentence.startswith("2 of 5 keyed states have no time-to-live: ")
+    for beside in metadata.parent.iterdir():
+        if beside != metadata:
+            beside.unlink()
+    assert [(one.name, one.expires) for one in state_expiry(of).states] == [("", None)]
+    assert state_expiry(of).sentence == ""
+
+
+@pytest.mark.django_db
+def test_a_finding_of_growing_state_looks_for_the_states_without_a_time_to_live(viewer: Client) -> None:
+    cluster(at=AT)
+    of = job(at=AT)
+    grows, other = finding(of, "checkpoint.size_growth", AT), finding(of, "checkpoint.expired", AT)
+    address = reverse("state-expiry", args=(of.cluster, of.job_id))
+    assert address in viewer.get(reverse("finding", args=(grows.pk,))).content.decode()
+    assert address not in viewer.get(reverse("finding", args=(other.pk,))).content.decode()
 
 
 @pytest.mark.parametrize(("flag", "expires"), [(b"\x01", True), (b"\x00", False)])

@@ -19,7 +19,7 @@ class NamedStateSerializer(serializers.Serializer[NamedState]):
     operator = serializers.CharField(help_text="its name, else its id")
     name = serializers.CharField(help_text="of the state; empty where it is not known")
     kind = serializers.CharField(help_text="VALUE, LIST, MAP, REDUCING, AGGREGATING; empty where it is not known")
-    expires = serializers.BooleanField(allow_null=True, help_text="has a time-to-live; null where its description is a file of its own")
+    expires = serializers.BooleanField(allow_null=True, help_text="null where the file that describes it cannot be read")
 
 
 class StateExpirySerializer(serializers.Serializer[StateExpiry]):
@@ -27,6 +27,7 @@ class StateExpirySerializer(serializers.Serializer[StateExpiry]):
 
     checkpoint_id = serializers.IntegerField(allow_null=True)
     why = serializers.CharField(help_text="what is missing where nothing is known, and what to do; else empty")
+    sentence = serializers.CharField(help_text="how many live forever and which; empty where that is not known of any")
     states = NamedStateSerializer(many=True, help_text="at most 200, by operator")
 
 

@@ -37,7 +37,18 @@ def root_of(path: str) -> StorageRoot | None:
 
 def located(written: str) -> MetadataFile:
     """With size and time as the storage reports them now. Raises :class:`NotLocated` and ``OSError``."""
-    path = metadata_path(written)
+    return _file_at(metadata_path(written))
+
+
+def referred(written: str) -> MetadataFile:
+    """A file of state that a ``_metadata`` refers to, to be opened, in the same way."""
+    try:
+        return _file_at(canonical(written, spellings()))
+    except BadUri as error:
+        raise NotLocated(str(error)) from error
+
+
+def _file_at(path: str) -> MetadataFile:
     row = root_of(path)
     if row is None:
         raise NotLocated(gettext("%(path)s lies below no registered storage root; add one to have it read.") % {"path": path})

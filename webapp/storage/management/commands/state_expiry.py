@@ -26,6 +26,8 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield found["why"]
     elif not found["states"]:
         yield f"Checkpoint {found['checkpoint_id']} has no keyed state."
+    if found["sentence"]:
+        yield found["sentence"]
     for state in found["states"]:
         yield (
             f"{state['operator']}: {state['name'] or 'states'} {state['kind'].lower()}".rstrip()
