@@ -2,7 +2,8 @@
 
 1. Only episodes that a changed occurrence can reach are built again: those within the hold time of one.
 2. Of a long episode only its end is read; its beginning is taken from the finding. Occurrences are kept for days, findings longer.
-3. A finding keeps its number as long as its episode overlaps what it was, so that links to it stay good.
+3. A finding keeps its number as long as its episode overlaps what it was, or is no further from it than the hold time, so that
+   links to it stay good: while a minute runs, what is seen in it is told anew, of a later instant each time.
 """
 
 from collections import defaultdict
@@ -145,21 +146,38 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
             marks.close([finding.pk], at)
 
 
+def _kept(before: Sequence[Finding], found: Sequence[FindingEpisode], hold: timedelta) -> dict[int, Finding]:
+    """Place of an episode → the row that it goes on in: one that it overlaps, else the nearest of those that none overlaps."""
+    kept: dict[int, Finding] = {}
+    for reach in (timedelta(0), hold):
+        for place, episode in enumerate(found):
+            free = [(_gap(one, episode), one.pk, one) for one in before if place not in kept and one not in kept.values()]
+            near = [one for one in free if one[0] <= reach]
+            if near:
+                kept[place] = min(near)[-1]
+    return kept
+
+
+def _gap(row: Finding, episode: FindingEpisode) -> timedelta:
+    """Between them in time; zero where they overlap."""
+    return max(timedelta(0), row.first_seen - episode.last_seen, episode.first_seen - row.last_seen)
+
+
 def _write(identity: Identity, before: list[Finding], found: list[FindingEpisode], hold: timedelta, life: Life, *, is_last: bool) -> int:
     """Make the rows of ``before`` those of ``found``."""
     occurrences = FindingSight.objects.in_bulk(
         [episode.newest.occurrence_id for episode in found if episode.newest.occurrence_id is not None]
     )
-    free, rows = list(before), []
+    rows = []
     known = {one.pk: marks.FindingMark.of(one) for one in before}
+    kept = _kept(before, found, hold)
+    free = [one for one in before if one not in kept.values()]
     for place, episode in enumerate(found):
-        row = next((one for one in free if one.first_seen <= episode.last_seen and one.last_seen >= episode.first_seen), None)
+        row = kept.get(place)
         source: FindingSight | Finding | None = occurrences.get(episode.newest.occurrence_id or 0)
-        if row is not None:
-            free.remove(row)
-        elif source is None:
+        if row is None and source is None:
             continue
-        else:
+        if row is None:
             row = Finding(cluster=identity[0], job_id=identity[1], rule=identity[2], subject_id=identity[3])
         if source is None and row.last_seen != episode.last_seen:
             # Its end is known from another finding that it has now become one with.

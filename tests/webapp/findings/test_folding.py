@@ -120,6 +120,23 @@ def test_a_late_run_joins_two_findings_and_keeps_the_number_of_the_first() -> No
     assert Finding.objects.get().pk == number
 
 
+def test_a_finding_keeps_its_number_while_its_only_minute_runs_and_is_told_of_later_instants() -> None:
+    """As a decline after a decline within one minute is: links that were sent of the first lead to what is known now."""
+    load([judgement(0, 0)], [sight(0, seen_at=minute(0.2))])
+    number = Finding.objects.get().pk
+    for seen in (0.5, 0.9):
+        load([judgement(0, 0)], [sight(0, seen_at=minute(seen))])
+        assert [(first, last) for _, first, last, *_ in found()] == [(seen, seen)]
+    assert Finding.objects.get().pk == number
+
+
+def test_of_two_episodes_that_one_became_the_one_that_overlaps_it_keeps_its_number() -> None:
+    load([judgement(0, 8)], [sight(number) for number in range(2, 9)])
+    number = Finding.objects.get().pk
+    load([judgement(0, 6)], [sight(0)])
+    assert [one.pk == number for one in Finding.objects.order_by("first_seen")] == [False, True]
+
+
 def test_an_event_seen_from_several_windows_is_told_by_the_first() -> None:
     load([judgement(0, 2)], [sight(number, seen_at=minute(0.5)) for number in range(3)])
     assert found() == [("v", 0.5, 0.5, "open", None, "in window 0")]
