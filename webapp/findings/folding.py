@@ -17,7 +17,7 @@ from spark_jobs.diagnosis import registry
 from webapp.findings import marks, named_hosts
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.episodes import FindingEpisode, Span, closed_at, episodes
-from webapp.findings.models import Finding, FindingSight, JobJudgement
+from webapp.findings.models import Finding, FindingSight, JobJudgement, WithdrawnFinding
 from webapp.findings.occurrences import Changed, Identity, Job
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
@@ -100,7 +100,9 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
         found = episodes(spans, hold)
         if found or far:
             _close([finding for finding in known[identity] if finding.last_seen < since], hold, lives[identity[:2]])
-        written += _write(identity, touched, found, hold, lives[identity[:2]], is_last=not far)
+        rows, withdrawn = _write(identity, touched, found, hold, lives[identity[:2]], is_last=not far)
+        _withdraw(withdrawn, now)
+        written += len(rows) + len(withdrawn)
     return written
 
 
@@ -163,8 +165,10 @@ def _gap(row: Finding, episode: FindingEpisode) -> timedelta:
     return max(timedelta(0), row.first_seen - episode.last_seen, episode.first_seen - row.last_seen)
 
 
-def _write(identity: Identity, before: list[Finding], found: list[FindingEpisode], hold: timedelta, life: Life, *, is_last: bool) -> int:
-    """Make the rows of ``before`` those of ``found``."""
+def _write(
+    identity: Identity, before: list[Finding], found: list[FindingEpisode], hold: timedelta, life: Life, *, is_last: bool
+) -> tuple[list[Finding], list[Finding]]:
+    """Make the rows of ``before`` those of ``found``; returns these, and those that are none of them any more."""
     occurrences = FindingSight.objects.in_bulk(
         [episode.newest.occurrence_id for episode in found if episode.newest.occurrence_id is not None]
     )
@@ -193,9 +197,29 @@ def _write(identity: Identity, before: list[Finding], found: list[FindingEpisode
         row.closed_at = closed_at(row.last_seen, hold, judged_to, life.ended_at)
         row.state = FindingState.OPEN if row.closed_at is None else FindingState.CLOSED
         rows.append(row)
-    Finding.objects.filter(pk__in=[one.pk for one in free]).delete()
+    Finding.objects.filter(pk__in=[one.pk for one in free]).delete()  # first: one of them may be the open one
     # Of one identity one at most is open: it is written last.
     for row in sorted(rows, key=lambda one: one.state == FindingState.OPEN):
         marks.save(row, known.get(row.pk))
     named_hosts.note(rows)
-    return len(rows) + len(free)
+    return rows, free
+
+
+def _withdraw(gone: Sequence[Finding], now: datetime) -> None:
+    """Notices, and whoever has its page open, may still link to them."""
+    WithdrawnFinding.objects.bulk_create(
+        [
+            WithdrawnFinding(
+                number=one.pk,
+                cluster=one.cluster,
+                job_id=one.job_id,
+                rule=one.rule,
+                subject_id=one.subject_id,
+                title=one.title,
+                first_seen=one.first_seen,
+                withdrawn_at=now,
+            )
+            for one in gone
+        ],
+        ignore_conflicts=True,
+    )

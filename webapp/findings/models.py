@@ -121,6 +121,26 @@ class Finding(models.Model):
 
 
 @scoped()
+class WithdrawnFinding(models.Model):
+    """A finding that was taken back: the whole of its minute did not bear it out, or it became one with another. Links to it may be out."""
+
+    number = models.BigIntegerField(primary_key=True)
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64, blank=True)
+    rule = models.CharField(max_length=64)
+    subject_id = models.CharField(max_length=300)
+    title = models.TextField()
+    first_seen = models.DateTimeField()
+    withdrawn_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["withdrawn_at"], name="withdrawn_age")]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.title}, taken back"
+
+
+@scoped()
 class FindingHost(models.Model):
     """That a finding names a host."""
 

@@ -8,7 +8,7 @@ from spark_jobs.diagnosis.registry import Rule, all_rules
 from webapp.findings.badges import CONFIDENCE_WORDS, severity_badge, state_badge
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.figures import Figure, figures
-from webapp.findings.models import Finding
+from webapp.findings.models import Finding, WithdrawnFinding
 from webapp.lib.badges import Badge
 
 
@@ -85,7 +85,7 @@ def relations(related: Any) -> list[Relation]:
     ]
 
 
-def rule_of(finding: Finding) -> Rule | None:
+def rule_of(finding: Finding | WithdrawnFinding) -> Rule | None:
     """``None`` where a later version of Weir took the rule away."""
     return all_rules().get(finding.rule)
 

@@ -17,7 +17,7 @@ from webapp.config.row_retention import audit, notable, routine, runs, sums
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.findings.folding import OCCURRENCES_KEPT
-from webapp.findings.models import Finding, FindingSight, JobJudgement
+from webapp.findings.models import Finding, FindingSight, JobJudgement, WithdrawnFinding
 from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
@@ -96,6 +96,7 @@ RULES = (
     Rule(_("skipped inputs"), SkippedInput, "observed_at", routine),
     Rule(_("single minutes of findings (the findings stay)"), FindingSight, "window_start", occurrences),
     Rule(_("findings"), Finding, "last_seen", notable),
+    Rule(_("findings that were taken back"), WithdrawnFinding, "withdrawn_at", routine),
     Rule(_("health of jobs"), JobJudgement, "as_of", notable),
     Rule(_("growth of clusters by the day"), ClusterDay, "day", sums),
     Rule(_("growth of stored files by the day"), StoredDay, "day", sums),

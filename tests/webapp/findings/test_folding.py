@@ -14,7 +14,7 @@ from hypothesis.extra.django import TestCase
 from tests.attacks.scale import examples
 from tests.webapp.pipeline.runs import job, row
 from webapp.findings.loading import FindingLoad
-from webapp.findings.models import Finding, FindingSight, JobJudgement
+from webapp.findings.models import Finding, FindingSight, JobJudgement, WithdrawnFinding
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline.table_models import SERVED
@@ -215,3 +215,13 @@ class AnyOrder(TestCase):
         for number, subjects in sorted((first | second).items()):
             load([judgement(number, number)], [sight(number, subject) for subject in subjects])
         assert after == found()
+
+
+def test_what_was_taken_back_is_remembered_under_its_number() -> None:
+    load([judgement(0, 0)], [sight(0)])
+    number = Finding.objects.get().pk
+    load([judgement(0, 0)])
+    gone = WithdrawnFinding.objects.get()
+    assert (gone.number, gone.cluster, gone.job_id, gone.rule, gone.subject_id) == (number, "c", JOB, RULE, "v")
+    load([judgement(0, 0)], [sight(0)])
+    assert Finding.objects.get().pk != number

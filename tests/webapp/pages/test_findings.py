@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from spark_jobs.diagnosis.registry import all_rules
 from tests.webapp.builders import annotation, cluster, finding, job, sights
-from webapp.findings.models import Finding, ThresholdOverride
+from webapp.findings.models import Finding, ThresholdOverride, WithdrawnFinding
 
 pytestmark = pytest.mark.django_db
 LIST_QUERIES, PAGE_QUERIES = 14, 16
@@ -212,3 +212,21 @@ def test_a_threshold_that_somebody_set_stands_beside_its_default(viewer, now):
 def test_pages_are_for_people_who_are_signed_in(client, now):
     for path in ("/findings/", "/rules/", "/rules/pressure.root/", f"/findings/{finding(job(at=now), at=now).pk}/"):
         assert client.get(path).url.startswith("/sign-in/"), path
+
+
+def test_a_link_to_what_was_taken_back_leads_to_what_is_known_by_now(viewer, now):
+    of = job(at=now)
+    known = finding(of, at=now, title="what is known")
+    same = {name: getattr(known, name) for name in ("cluster", "job_id", "rule", "subject_id")}
+    gone = WithdrawnFinding.objects.create(number=known.pk + 1000, title="too early", first_seen=now, withdrawn_at=now, **same)
+    page = page_of(viewer, gone)
+    assert "too early" in page and "taken back" in page
+    assert f'href="/findings/{known.pk}/">what is known</a>' in page
+
+
+def test_a_log_line_is_read_across_the_table_not_in_the_column_of_figures(viewer, now):
+    line = "Decline checkpoint 3 by task 0123456789abcdef of job fedcba9876543210 at tm-2."
+    evidence = [{"name": "declined checkpoints", "value": 5, "unit": "count"}, {"name": "log line", "value": line}]
+    page = page_of(viewer, finding(job(at=now), at=now, evidence=evidence))
+    assert f'colspan="3">log line<q class="figure-text">{line}</q></td>' in page
+    assert "<b>5</b>" in page

@@ -21,7 +21,7 @@ from webapp.findings.figures import figure_text
 from webapp.findings.filters import ANY_STATE, FindingFilters
 from webapp.findings.late_sources import late_source_of
 from webapp.findings.list_controls import rule_control, severity_control
-from webapp.findings.models import Finding, FindingSight
+from webapp.findings.models import Finding, FindingSight, WithdrawnFinding
 from webapp.findings.presentation import rule_of, shown
 from webapp.findings.thresholds import rows
 from webapp.flame_graphs.presentation import flame_graph_of
@@ -76,7 +76,9 @@ def _closed_lately() -> list[Finding]:
 
 
 def finding(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Finding, pk=row_number(pk))
+    found = Finding.objects.filter(pk=row_number(pk)).first() or _withdrawn(pk)
+    if isinstance(found, WithdrawnFinding):
+        return _taken_back(request, found)
     rule = rule_of(found)
     about = shown(found)
     job = JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id).only("cluster", "job_id", "name").first()
@@ -105,6 +107,23 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
     if job:
         context["at_that_time"] = around(first, last, max(last - first, LEAST_AIR))
     return render(request, "findings/finding.html", context)
+
+
+def _withdrawn(pk: int) -> WithdrawnFinding | Finding:
+    """Raises ``Http404``."""
+    return WithdrawnFinding.objects.filter(number=row_number(pk)).first() or get_object_or_404(Finding, pk=row_number(pk))
+
+
+def _taken_back(request: HttpRequest, gone: WithdrawnFinding) -> HttpResponse:
+    """What a notice may have linked to, and what is known by now of the same subject."""
+    same = Finding.objects.of_job(gone.cluster, gone.job_id).filter(rule=gone.rule, subject_id=gone.subject_id)
+    context = {
+        "gone": gone,
+        "rule": rule_of(gone),
+        "newest": same.order_by("-last_seen", "-id").first(),
+        "job": JobCurrent.objects.filter(cluster=gone.cluster, job_id=gone.job_id).only("cluster", "job_id", "name").first(),
+    }
+    return render(request, "findings/taken_back.html", context)
 
 
 def chart(request: HttpRequest, pk: int) -> HttpResponse:
