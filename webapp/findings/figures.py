@@ -20,6 +20,7 @@ _CODE = re.compile(r"[a-z]+(_[a-z]+)+")
 """Words of ours such as 'start_delay'; names of other people's things are left as they are."""
 _MOST_AS_PERCENT = 2
 _LONGEST_WORDS = 400
+_MOST_IN_COLUMN = 40
 
 
 def figure_text(value: Any, unit: str = "") -> str:
@@ -60,6 +61,11 @@ class Figure:
     threshold_key: str = ""
     at: datetime | None = None
     note: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """A log line, an exception: to be read as one, not to be squeezed into the column of figures."""
+        return len(self.value) > _MOST_IN_COLUMN and not self.compared
 
 
 def figures(evidence: Any) -> list[Figure]:
