@@ -18,8 +18,8 @@ from webapp.lib.instants import drawable
 from webapp.lib.path_names import without_nul
 from webapp.lib.timeranges import TimeRange
 
-_MARGIN = 0.03
-_LEAST_AIR = timedelta(seconds=3)
+MARGIN = 0.03
+LEAST_AIR = timedelta(seconds=3)
 
 
 @dataclass(frozen=True)
@@ -121,5 +121,5 @@ def whole_life(job: JobCurrent, at: datetime) -> TimeRange:
     # A job seen long after its end (a History Server keeps it) is not stretched to that day.
     if job.end_time and drawable(job.end_time) >= start:
         end = drawable(job.end_time)
-    air = max((end - start) * _MARGIN, _LEAST_AIR)
+    air = max((end - start) * MARGIN, LEAST_AIR)
     return timeranges.around(start, end, air, chosen=False)

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from webapp.fleet.attempts import ALL, PARAMETER, THIS, line_of, lived_in
 from webapp.fleet.attempts import began_at as began
-from webapp.fleet.job_lookup import JobView, whole_life
+from webapp.fleet.job_lookup import LEAST_AIR, MARGIN, JobView, whole_life
 from webapp.fleet.models import JobCurrent
 from webapp.lib import timeranges
 from webapp.lib.instants import drawable
@@ -42,6 +42,8 @@ class ShownAttempts:
     start: datetime
     end: datetime
     alone: bool
+    chosen: bool = True
+    """Whether somebody chose this time."""
 
     @property
     def ids(self) -> list[str]:
@@ -55,6 +57,15 @@ class ShownAttempts:
     @property
     def are_several(self) -> bool:
         return len(self.shown) > 1
+
+    @property
+    def drawn_from(self) -> datetime:
+        """Where charts begin: a time that nobody chose is fitted to what the attempts lived of it."""
+        begun = [at for one in self.shown if (at := began(one))]
+        if self.chosen or len(begun) < len(self.shown):
+            return self.start
+        first = drawable(min(begun))
+        return max(self.start, first - max((self.end - first) * MARGIN, LEAST_AIR))
 
     @cached_property
     def borders(self) -> list[Border]:
@@ -86,4 +97,4 @@ def shown_attempts(request: HttpRequest, view: JobView) -> ShownAttempts:
     alone = asked == THIS or (asked != ALL and view.is_past and not view.time_range.chosen)
     lived = [] if alone else [one for one in others if lived_in(one, start, end)]
     shown = sorted([view.job, *lived], key=lambda one: (began(one) or end, one.pk), reverse=True)
-    return ShownAttempts(view.job, others, shown, start, end, alone)
+    return ShownAttempts(view.job, others, shown, start, end, alone, view.time_range.chosen)

@@ -1,6 +1,6 @@
 """Checkpoints, trends, findings and reports of a job that was submitted again follow its attempts, on page, charts, API and in reports."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.cache import cache
@@ -166,3 +166,15 @@ def test_queries_do_not_grow_with_the_attempts(viewer, line, now, django_assert_
     cache.clear()
     with django_assert_num_queries(len(few)):
         shown(viewer, line[2])
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "size"])
+def test_charts_of_a_young_job_begin_where_it_did_unless_a_time_was_chosen(viewer, now, name):
+    young = attempt(now - 10 * MINUTE, now, ended=False)
+    fact(young, 1, now - 5 * MINUTE, state_bytes=MB, checkpointed_bytes=MB, end_to_end_ms=1_000)
+    fitted, chosen = (
+        datetime.fromisoformat(chart(viewer, young, name, **asked)["figure"]["layout"]["xaxis"]["range"][0]).replace(tzinfo=UTC)
+        for asked in ({}, {"from": "now-6h"})
+    )
+    assert now - 11 * MINUTE < fitted <= young.start_time
+    assert chosen < now - 5 * HOUR

@@ -36,7 +36,7 @@ def checkpoints(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse
     bars, total = facts_of.bars(facts_of.of_attempts(cluster, attempts.ids, start, end), cluster)
     if not bars:
         return _empty(gettext("No checkpoint in this time"), gettext("None was triggered, or none was seen. Choose a longer time range."))
-    figure, note = timeline(bars, start, end, view.job.checkpoint_timeout_ms, _annotations(view, attempts), total)
+    figure, note = timeline(bars, attempts.drawn_from, end, view.job.checkpoint_timeout_ms, _annotations(view, attempts), total)
     return _drawn(figure, note)
 
 
@@ -48,7 +48,7 @@ def size(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     if not points:
         return _empty(gettext("No completed checkpoint in this time"), gettext("Sizes are known once one completes."))
     served = trend_of(view.job, () if attempts.alone else attempts.others, end)
-    figure, note = size_over_time(points, start, end, _trend(served), _annotations(view, attempts), facts_of.links(cluster))
+    figure, note = size_over_time(points, attempts.drawn_from, end, _trend(served), _annotations(view, attempts), facts_of.links(cluster))
     return _drawn(figure, " ".join(filter(None, (_forecast(served), note))))
 
 
