@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 
 from tests.e2e.conftest import browser  # noqa: F401  (a fixture)
 from tests.integration.running import RunningWeir, until
-from tests.integration.visitor import Visitor
+from tests.integration.visitor import APPEARS_WITHIN_MS, Visitor
 from tests.postgresql import postgresql
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
@@ -22,7 +22,7 @@ SCREENS = [("light", 1440), ("dark", 1440), ("light", 390), ("dark", 390)]
 
 @pytest.fixture(scope="module", params=["SQLite", "PostgreSQL"])
 def weir(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWeir]:
-    """A fleet that lives, with a cause of each kind named on it."""
+    """A fleet that lives, as soon as a cause is named on it: the others come while it is looked at."""
     with ExitStack() as stack:
         variables = {}
         if request.param == "PostgreSQL":
@@ -30,6 +30,7 @@ def weir(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         running = stack.enter_context(RunningWeir(tmp_path_factory.mktemp("persons") / "home", **variables))
         running.wait_up(1200)
         assert running.sign_in(*running.printed_sign_in())
+        newest(running, "checkpoint.declined")
         yield running
 
 
@@ -85,11 +86,11 @@ def test_on_call_finds_the_origin_of_back_pressure_and_its_subtasks(visitor: Vis
 def test_the_platform_owner_goes_from_storage_to_orphans_and_a_plan_that_waits(visitor: Visitor) -> None:
     visitor.follow("header a[href^='/storage/']")
     visitor.follow("main a[href^='/storage/root/']")
-    assert "orphan" in visitor.text().lower()
+    visitor.wait_for_words("orphan")
     visitor.follow("header a[href^='/storage/']")
     visitor.follow("main a[href='/storage/plans/']")
     visitor.follow("main a[href^='/storage/plans/']:not([href='/storage/plans/'])")
-    assert "approv" in visitor.text().lower()
+    visitor.wait_for_words("approv")
 
 
 def test_the_platform_owner_sees_what_a_checkpoint_depends_on(visitor: Visitor, weir: RunningWeir) -> None:
@@ -114,7 +115,7 @@ def test_the_team_lead_reads_what_happened_and_takes_it_along(visitor: Visitor) 
     for form, begins in (("md", b"#"), ("json", b"{"), ("html", b"<!doctype")):
         # A report that is still being made shows its progress, and its files once it is done.
         link = visitor.page.locator(f"main .downloads a[href$='/report.{form}']")
-        link.wait_for(timeout=300_000)
+        link.wait_for(timeout=APPEARS_WITHIN_MS)
         body = visitor.context.request.get(str(link.get_attribute("href"))).body()
         assert body.lower().startswith(begins), (form, body[:80])
 

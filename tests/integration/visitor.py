@@ -12,6 +12,8 @@ AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 SERIOUS = ("serious", "critical")
 PRESSES = 400
 """More than the longest page has stops."""
+APPEARS_WITHIN_MS = 300_000
+"""What is still being made: pages of the present bring themselves up to date."""
 FOCUSED = """(selector) => { const at = document.activeElement; return !!at && at.matches(selector) && at.checkVisibility(); }"""
 FORWARD = """(selector) => {
   const wanted = [...document.querySelectorAll(selector)].find((one) => one.checkVisibility());
@@ -64,7 +66,8 @@ class Visitor:
         self.press_and_arrive("Enter")
 
     def reach(self, selector: str) -> None:
-        """Tab to the first place that the selector means, forwards or backwards, whichever is in its direction."""
+        """Tab to the first place that the selector means, once there is one, forwards or backwards, whichever is in its direction."""
+        self.page.locator(selector).filter(visible=True).first.wait_for(timeout=APPEARS_WITHIN_MS)
         key = "Tab" if self.page.evaluate(FORWARD, selector) else "Shift+Tab"
         for _ in range(PRESSES):
             if self.page.evaluate(FOCUSED, selector):
@@ -102,6 +105,9 @@ class Visitor:
                 self.fault(f"axe, {one['impact']}: {one['id']}: {one['nodes'][0]['html'][:160]}")
         if sideways := self.page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth"):
             self.fault(f"scrolls {sideways} px sideways")
+
+    def wait_for_words(self, words: str) -> None:
+        self.page.locator("main", has_text=re.compile(words, re.IGNORECASE)).wait_for(timeout=APPEARS_WITHIN_MS)
 
     def text(self) -> str:
         return re.sub(r"\s+", " ", self.page.inner_text("main"))
