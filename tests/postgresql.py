@@ -1,10 +1,9 @@
 """A PostgreSQL for tests: nobody asks for its rows after a power cut, so none waits until they lie on a disk."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,18 +11,22 @@ import pgserver
 from pgserver._commands import POSTGRES_BIN_PATH
 
 from tests import migrated
+from tests.process_trees import frozen, send
+
+NOT_FOR_POWER_CUTS = ("fsync", "full_page_writes")
+NOR_FOR_KILLS = (*NOT_FOR_POWER_CUTS, "synchronous_commit")
 
 
 @contextmanager
-def postgresql() -> Iterator[pgserver.PostgresServer]:
-    """A server on a socket of its own, stopped and deleted at the end.
+def postgresql(off: tuple[str, ...] = NOR_FOR_KILLS) -> Iterator[pgserver.PostgresServer]:
+    """A server on a socket of its own, stopped and deleted at the end. ``off``: what it saves itself of keeping rows safe.
 
     Not below a folder of pytest's: where root tests, PostgreSQL runs as somebody else, and each start of another pytest shuts those out.
     """
     with TemporaryDirectory(prefix="weir-postgresql-", ignore_cleanup_errors=True) as folder:
         server = pgserver.get_server(folder, cleanup_mode="delete")
         try:
-            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            for setting in off:
                 server.psql(f"ALTER SYSTEM SET {setting} = off;")
             server.psql("SELECT pg_reload_conf();")
             yield server
@@ -33,37 +36,21 @@ def postgresql() -> Iterator[pgserver.PostgresServer]:
 
 @contextmanager
 def stopped(server: pgserver.PostgresServer) -> Iterator[None]:
-    """Its processes as they are now, frozen: it takes connections, by the kernel's hand, and says nothing."""
-    frozen = processes_of(server.get_pid())  # the first starts no other once it is stopped; one that served may end meanwhile
-    for pid in frozen:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGSTOP)
-    try:
+    """Frozen: it takes connections, by the kernel's hand, and says nothing."""
+    with frozen(server.get_pid()):
         yield
-    finally:
-        for pid in frozen:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
 
 
 @contextmanager
 def killed(server: pgserver.PostgresServer) -> Iterator[None]:
-    """As by the kernel when memory is short; at the end it is started again."""
-    for pid in processes_of(server.get_pid()):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    """As by the kernel when memory is short; at the end it is started again, and recovers."""
+    send(server.get_pid(), signal.SIGKILL)
     try:
         yield
     finally:
         for claim in (server.pgdata / "postmaster.pid", *server.pgdata.glob(".s.PGSQL.*.lock")):
             claim.unlink()  # whom it names may look alive for ever, where nobody asks how it ended
         server.ensure_postgres_running()
-
-
-def processes_of(pid: int) -> list[int]:
-    """Itself first."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(one for child in children for one in processes_of(int(child)))]
 
 
 def migrated_database(server: pgserver.PostgresServer, name: str) -> str:

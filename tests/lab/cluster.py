@@ -184,6 +184,10 @@ class Lab:
     def kill_jobmanager(self) -> None:
         self._kill("jm")
 
+    @property
+    def jobmanager_pid(self) -> int:
+        return self._processes["jm"].pid
+
     def kill_taskmanager(self, number: int) -> None:
         self._kill(f"tm{number}")
 
@@ -234,13 +238,13 @@ class Lab:
     def submit(self) -> None:
         self.job_id = self.play(self.incident.name)
 
-    def play(self, incident: str, restore: str = "", claim: str = "NO_CLAIM") -> str:
+    def play(self, incident: str, restore: str = "", claim: str = "NO_CLAIM", name: str = "") -> str:
         """Submit the job of an incident, beside those that run; returns its id.
 
         ``restore`` is the checkpoint or savepoint it starts from, ``claim`` how it takes that over: NO_CLAIM, CLAIM, LEGACY.
         """
         jar = upload_jar(self.url, job_jar(self.release))
-        arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments}
+        arguments = {"name": name or f"lab-{incident}", **INCIDENTS[incident].arguments}
         told = [f"{name}={value.format(switch=self.switch, folder=self.layout.folder)}" for name, value in arguments.items()]
         asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | ({"savepointPath": restore} if restore else {})
         if restore and self.release.has_claim_modes:
