@@ -32,3 +32,17 @@ class JobCommand(PreparedCommand):
     def shown(self, job: JobCurrent, options: Mapping[str, Any]) -> tuple[Document, Iterable[str]]:
         """What is asked for both ways; only the one that is printed is worked out further."""
         raise NotImplementedError
+
+
+class DocumentCommand(JobCommand):
+    """Whose lines tell of the document itself."""
+
+    def document(self, job: JobCurrent, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise NotImplementedError
+
+    def lines(self, found: Mapping[str, Any]) -> Iterable[str]:
+        raise NotImplementedError
+
+    def shown(self, job: JobCurrent, options: Mapping[str, Any]) -> tuple[Document, Iterable[str]]:
+        found = self.document(job, options)
+        return lambda: found, self.lines(found)

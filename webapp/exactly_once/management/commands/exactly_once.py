@@ -4,20 +4,22 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from webapp.exactly_once.api.views import as_document
-from webapp.fleet.job_command import Document, JobCommand
+from webapp.fleet.job_command import DocumentCommand
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import duration_text
 
 
-class Command(JobCommand):
+class Command(DocumentCommand):
     help = (
         "Print how long transactions of two-phase-commit sinks of a job are open, against the time-out after which they are lost: "
         "some lines, or with --json one object. Exit code 0, or 2 where the job is unknown."
     )
 
-    def shown(self, job: JobCurrent, options: Mapping[str, Any]) -> tuple[Document, Iterable[str]]:
-        found = as_document(job)
-        return lambda: found, [found["verdict"], found["advice"], *map(_line, found["commits"])]
+    def document(self, job: JobCurrent, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        return as_document(job)
+
+    def lines(self, found: Mapping[str, Any]) -> Iterable[str]:
+        return [found["verdict"], found["advice"], *map(_line, found["commits"])]
 
 
 def _line(commit: dict[str, Any]) -> str:
