@@ -9,7 +9,8 @@ from django.utils.translation import gettext
 from webapp.charts.icicle import Icicle, icicle
 from webapp.flame_graphs.choices import FlameGraphState as State
 from webapp.flame_graphs.models import FlameGraph
-from webapp.flame_graphs.requests import GIVEN_UP_AFTER, NOT_BEFORE
+from webapp.flame_graphs.requests import NOT_BEFORE
+from webapp.fleet.asked_of_flink import GIVEN_UP_AFTER
 from webapp.wording.translation import translated
 
 SWITCH_ON = "rest.flamegraph.enabled: true"

@@ -3,12 +3,8 @@
 Flink samples a vertex for about five seconds once it was asked, and keeps what it has for a minute.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-
-from django.db import IntegrityError, transaction
-from django.db.models import Q
 
 from ingest.flink_rest.flame_graphs import GRAPHS_PER_CYCLE, FlameGraphAnswer
 from ingest.flink_rest.payloads.flame_graph import FlameGraph as SampledFlameGraph
@@ -17,43 +13,26 @@ from ingest.sources import WantedFlameGraph
 from spark_jobs.diagnosis.flame_graphs import Frame, busiest
 from webapp.flame_graphs.choices import FlameGraphState as State
 from webapp.flame_graphs.models import FlameGraph
+from webapp.fleet import asked_of_flink
 
 NOT_BEFORE = timedelta(minutes=5)
 """After an answer: what is asked more often costs the tasks more than it is worth."""
 AGAIN_AFTER = {State.SAMPLING: timedelta(seconds=8), State.FAILED: timedelta(seconds=30)}
 MOST_REQUESTS = {State.SAMPLING: 12, State.FAILED: 3}
-GIVEN_UP_AFTER = timedelta(hours=1)
-"""A cluster that is not collected is not asked; when it comes back, nobody waits any more."""
 MOST_FRAMES = 2_000
-MOST_WANTED = 500
 _NAME_CHARS = 300
 
 
 def want(cluster: str, job_id: str, vertex_id: str, now: datetime, by: str = "", subtask: int | None = None) -> bool:
     """Whether it will be asked for now; False where it is already, or was answered less than ``NOT_BEFORE`` ago."""
-    wanted = {"wanted_at": now, "wanted_by": by[:150], "wanted_subtask": subtask, "ask_at": now, "asked": 0}
     key = {"cluster": cluster, "job_id": job_id, "vertex_id": vertex_id}
-    given_up, answered_lately = Q(wanted_at__lte=now - GIVEN_UP_AFTER), Q(answered_at__gt=now - NOT_BEFORE)
-    settled = FlameGraph.objects.filter(Q(ask_at=None) | given_up, **key)
-    if settled.exclude(answered_lately).update(**wanted):
-        return True
-    try:
-        with transaction.atomic():
-            _row, made = FlameGraph.objects.get_or_create(**key, defaults=wanted)
-    except IntegrityError:  # another request made it meanwhile
-        return False
-    return made
+    return asked_of_flink.want(FlameGraph, key, now, by, NOT_BEFORE, wanted_subtask=subtask)
 
 
 def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[WantedFlameGraph, ...]]:
     """By cluster what is due, who waits longest first."""
-    due = FlameGraph.objects.filter(cluster__in=list(clusters), ask_at__lte=now, wanted_at__gt=now - GIVEN_UP_AFTER)
-    found: dict[str, list[WantedFlameGraph]] = defaultdict(list)
-    columns = ("cluster", "job_id", "vertex_id", "wanted_subtask")
-    for cluster, *of_vertex in due.order_by("ask_at", "pk").values_list(*columns)[:MOST_WANTED]:
-        if len(found[cluster]) < GRAPHS_PER_CYCLE:
-            found[cluster].append(WantedFlameGraph(*of_vertex))
-    return {cluster: tuple(graphs) for cluster, graphs in found.items()}
+    due = asked_of_flink.due(FlameGraph, ("job_id", "vertex_id", "wanted_subtask"), clusters, now, GRAPHS_PER_CYCLE)
+    return {cluster: tuple(WantedFlameGraph(*graph) for graph in graphs) for cluster, graphs in due.items()}
 
 
 def keep(cluster: str, requested: Sequence[FlameGraphAnswer]) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 from django.utils.translation import gettext
 
 from spark_jobs.diagnosis.thread_dumps import DumpedThread, own_method, sentence, task_of
+from webapp.fleet.asked_of_flink import GIVEN_UP_AFTER
 from webapp.fleet.models import JobCurrent
 from webapp.placement.samples import read_samples
 from webapp.threads.choices import ThreadDumpState as State
 from webapp.threads.models import ThreadDump
-from webapp.threads.requests import GIVEN_UP_AFTER, NOT_BEFORE
+from webapp.threads.requests import NOT_BEFORE
 
 log = logging.getLogger(__name__)
 

@@ -1,17 +1,14 @@
 """The life of a request for a thread dump: wanted, asked by the next collect cycle, kept until there is a newer one."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
-
-from django.db import IntegrityError, transaction
-from django.db.models import Q
 
 from ingest.flink_rest.payloads.thread_dump import Thread
 from ingest.flink_rest.thread_dumps import DUMPS_PER_CYCLE, ThreadDumpAnswer
 from ingest.redaction.texts import redact
 from spark_jobs.diagnosis.thread_dumps import DumpedThread, deadlock_sentence, deadlocks, in_a_row, own_method, place_of, task_of
+from webapp.fleet import asked_of_flink
 from webapp.threads.choices import ThreadDumpState as State
 from webapp.threads.models import ThreadDump
 
@@ -21,35 +18,18 @@ AGAIN_AFTER, MOST_REQUESTS = timedelta(seconds=30), 3
 """Of a dump that failed."""
 SAME_LOOK = timedelta(minutes=15)
 """Two dumps that lie further apart say nothing of what lasts."""
-GIVEN_UP_AFTER = timedelta(hours=1)
-"""A cluster that is not collected is not asked; when it comes back, nobody waits any more."""
 MOST_THREADS, MOST_FRAMES = 600, 100
-MOST_WANTED = 500
 
 
 def want(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool:
     """Whether it will be asked for now; False where it is already, or was answered less than ``NOT_BEFORE`` ago."""
-    wanted = {"wanted_at": now, "wanted_by": by[:150], "ask_at": now, "asked": 0}
-    key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
-    settled = ThreadDump.objects.filter(Q(ask_at=None) | Q(wanted_at__lte=now - GIVEN_UP_AFTER), **key)
-    if settled.exclude(answered_at__gt=now - NOT_BEFORE).update(**wanted):
-        return True
-    try:
-        with transaction.atomic():
-            _row, made = ThreadDump.objects.get_or_create(**key, defaults=wanted)
-    except IntegrityError:  # another request made it meanwhile
-        return False
-    return made
+    return asked_of_flink.want(ThreadDump, {"cluster": cluster, "taskmanager_id": taskmanager_id}, now, by, NOT_BEFORE)
 
 
 def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[str, ...]]:
     """By cluster the TaskManagers that are due, who waits longest first."""
-    due = ThreadDump.objects.filter(cluster__in=list(clusters), ask_at__lte=now, wanted_at__gt=now - GIVEN_UP_AFTER)
-    found: dict[str, list[str]] = defaultdict(list)
-    for cluster, taskmanager_id in due.order_by("ask_at", "pk").values_list("cluster", "taskmanager_id")[:MOST_WANTED]:
-        if len(found[cluster]) < DUMPS_PER_CYCLE:
-            found[cluster].append(taskmanager_id)
-    return {cluster: tuple(wanted) for cluster, wanted in found.items()}
+    due = asked_of_flink.due(ThreadDump, ("taskmanager_id",), clusters, now, DUMPS_PER_CYCLE)
+    return {cluster: tuple(taskmanager_id for (taskmanager_id,) in dumps) for cluster, dumps in due.items()}
 
 
 def keep(cluster: str, answered: Sequence[ThreadDumpAnswer]) -> None:

@@ -26,7 +26,7 @@ from webapp.delivery.models import Delivery
 from webapp.findings.badges import CONFIDENCE_MEANS, severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.figures import figures
-from webapp.findings.list_controls import rule_control, severity_control
+from webapp.findings.list_controls import acknowledged_control, rule_control, severity_control
 from webapp.findings.models import Finding
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import JobCurrent
@@ -75,7 +75,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
             severity_control((Severity.WARNING, Severity.CRITICAL)),
             clusters_control(),
             rule_control(),
-            Control("acknowledged", "Acknowledged", (("", "Acknowledged or not"), ("no", "not acknowledged"), ("yes", "acknowledged"))),
+            acknowledged_control(),
             Control("silenced", "Muted", (("", "Muted or not"), ("no", "not muted"), ("yes", "muted"))),
         ),
         "page": listed,

@@ -20,7 +20,7 @@ from webapp.alerting.badges import state_badge as alert_badge
 from webapp.alerting.models import Alert
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
-from webapp.findings.list_controls import rule_control, severity_control
+from webapp.findings.list_controls import acknowledged_control, rule_control, severity_control
 from webapp.findings.models import FindingHost
 from webapp.findings.presentation import shown
 from webapp.fleet.list_controls import clusters_control
@@ -67,7 +67,7 @@ def incidents(request: HttpRequest) -> HttpResponse:
             severity_control((Severity.WARNING, Severity.CRITICAL)),
             clusters_control(),
             rule_control(),
-            Control("acknowledged", "Acknowledged", (("", "Acknowledged or not"), ("no", "not acknowledged"), ("yes", "acknowledged"))),
+            acknowledged_control(),
         ),
         "page": listed,
         "rows": [(one, state_badge(one), severity_badge(one.severity)) for one in listed.rows],
