@@ -21,10 +21,7 @@ Link = Callable[[str, int, datetime], str]
 
 @dataclass(frozen=True, slots=True)
 class SizePoint:
-    """One completed checkpoint. ``state_bytes`` is ``None`` where the version reports uploads only.
-
-    There are ten thousand in a week, so what only drawn ones need is a property.
-    """
+    """One completed checkpoint. ``state_bytes`` is ``None`` where the version reports uploads only."""
 
     checkpoint_id: int
     trigger_time: datetime
@@ -38,6 +35,19 @@ class SizePoint:
     def at(self) -> datetime:
         """When it completed."""
         return ms_after(self.trigger_time, self.end_to_end_ms)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is drawn of completed checkpoints, by time: of ``total_uploads`` the largest of each slice, and the line of full states.
+
+    ``uploads_only``: there are checkpoints, and the full size of none is known.
+    """
+
+    uploads: Sequence[SizePoint]
+    line: Sequence[SizePoint]
+    total_uploads: int
+    uploads_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,23 +65,29 @@ class Trend:
     forecast: bool = True
 
 
+def drawn_of(points: Sequence[SizePoint]) -> Sizes:
+    """``points``: all of them, sorted by time."""
+    uploads = [point for point in points if point.checkpointed_bytes is not None]
+    own = [point for point in points if not point.is_savepoint]
+    full = [point for point in own if point.state_bytes is not None]
+    return Sizes(
+        worst_in_buckets(uploads, MOST_BARS, lambda point: point.trigger_time, lambda point: point.checkpointed_bytes or 0),
+        worst_in_buckets(full, MOST_POINTS, lambda point: point.trigger_time, lambda point: point.state_bytes or 0),
+        len(uploads),
+        uploads_only=bool(own) and not full,
+    )
+
+
 def size_over_time(
-    points: Sequence[SizePoint],
+    sizes: Sizes,
     start: datetime,
     end: datetime,
     trend: Trend | None = None,
     events: Sequence[annotated.Annotation] = (),
     link: Link = lambda job_id, checkpoint_id, trigger_time: "",
 ) -> tuple[go.Figure, str]:
-    """The figure and what it left out. ``points`` are sorted by time."""
-    uploads = [point for point in points if point.checkpointed_bytes is not None]
-    bars = worst_in_buckets(uploads, MOST_BARS, lambda point: point.trigger_time, lambda point: point.checkpointed_bytes or 0)
-    line = worst_in_buckets(
-        [point for point in points if point.state_bytes is not None and not point.is_savepoint],
-        MOST_POINTS,
-        lambda point: point.trigger_time,
-        lambda point: point.state_bytes or 0,
-    )
+    """The figure and what it left out."""
+    bars, line = sizes.uploads, sizes.line
     layout, events_note = annotated.drawn(events, start, end)
     span_ms = (end - start) / timedelta(milliseconds=1)
     widths_ms = bar_widths_ms([bar.at for bar in bars], span_ms, 0.6)
@@ -90,7 +106,7 @@ def size_over_time(
         yaxis=bytes_axis(highest),
         **layout,
     )
-    notes = (note(len(bars), len(uploads), "uploads", "the largest one"), _one_size_only(points), events_note)
+    notes = (note(len(bars), sizes.total_uploads, "uploads", "the largest one"), _one_size_only(sizes), events_note)
     return result, " ".join(filter(None, notes))
 
 
@@ -156,9 +172,8 @@ def _hover(point: SizePoint) -> str:
     }
 
 
-def _one_size_only(points: Sequence[SizePoint]) -> str:
-    own = [point for point in points if not point.is_savepoint]
-    if own and all(point.state_bytes is None for point in own):
+def _one_size_only(sizes: Sizes) -> str:
+    if sizes.uploads_only:
         return gettext("This Flink version reports uploads only: the full size of the state is not known.")
     return ""
 

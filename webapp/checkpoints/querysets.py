@@ -5,14 +5,16 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Case, Count, F, Q, Value, When
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.charts.checkpoints import CheckpointBar
-from webapp.charts.downsample import MOST_BARS, worst_in_buckets
-from webapp.charts.sizes import SizePoint
+from webapp.charts.downsample import MOST_BARS, MOST_POINTS
+from webapp.charts.sizes import SizePoint, Sizes
 from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.worst_in_time import Wanted, worst_in_time
 
 BAR_FIELDS = (
     "checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms", "end_time", "slowest_start_delay_ms",
@@ -20,8 +22,14 @@ BAR_FIELDS = (
     "slowest_host", "state_bytes", "job_id",
 )  # fmt: skip
 SIZE_FIELDS = ("checkpoint_id", "trigger_time", "end_to_end_ms", "state_bytes", "checkpointed_bytes", "is_savepoint", "job_id")
-MOST_FACTS = 50_000
-"""A job page reads at most this many; at one checkpoint a minute that is a month."""
+OWN = Q(is_savepoint__isnull=True) | Q(is_savepoint=False)
+"""Checkpoints without savepoints."""
+WORST_FIRST = (
+    Case(When(outcome__in=FAILED_OUTCOMES, then=Value(0)), default=Value(1)).asc(),
+    Coalesce("is_savepoint", Value(False)).desc(),
+    Coalesce("end_to_end_ms", Value(0)).desc(),
+)
+"""Failed ones, then savepoints, then what took longest."""
 
 
 def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:
@@ -38,40 +46,41 @@ def of_attempts(cluster: str, job_ids: Sequence[str], start: datetime, end: date
 
 def outcome_counts(facts: Any) -> dict[str, int]:
     """Checkpoints by outcome without savepoints, their ``total`` of settled ones, ``bad`` ones, and ``savepoints``."""
-    own = Q(is_savepoint__isnull=True) | Q(is_savepoint=False)
-    settled = own & ~Q(outcome__in=UNSETTLED_OUTCOMES)
-    counts: dict[str, Any] = {outcome: Count("id", filter=own & Q(outcome=outcome)) for outcome in OUTCOMES}
+    settled = OWN & ~Q(outcome__in=UNSETTLED_OUTCOMES)
+    counts: dict[str, Any] = {outcome: Count("id", filter=OWN & Q(outcome=outcome)) for outcome in OUTCOMES}
     found: dict[str, int] = facts.aggregate(
         total=Count("id", filter=settled),
-        bad=Count("id", filter=own & Q(outcome__in=FAILED_OUTCOMES)),
+        bad=Count("id", filter=OWN & Q(outcome__in=FAILED_OUTCOMES)),
         savepoints=Count("id", filter=Q(is_savepoint=True)),
         **counts,
     )
     return found
 
 
-def newest(facts: Any, fields: tuple[str, ...]) -> list[tuple[Any, ...]]:
-    """Values of the newest ``MOST_FACTS``, oldest first."""
-    rows = list(facts.order_by("-trigger_time", "-id").values_list(*fields)[:MOST_FACTS])
-    rows.reverse()
-    return rows
-
-
 def bars(facts: Any, cluster: str) -> tuple[list[CheckpointBar], int]:
-    """The worst of each slice of time, oldest first, and how many there are: only those are read in full."""
-    outlines = newest(facts, ("id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms"))
-    kept = worst_in_buckets(outlines, MOST_BARS, lambda row: row[1], lambda row: (row[2] in FAILED_OUTCOMES, bool(row[3]), row[4] or 0))
-    rows = CheckpointFact.objects.filter(pk__in=[row[0] for row in kept]).order_by("trigger_time", "id").values_list(*BAR_FIELDS)
+    """The worst of each slice of time, oldest first, and of how many. Three queries."""
+    (worst,) = worst_in_time(facts, Wanted(MOST_BARS, WORST_FIRST, Q()))
+    rows = CheckpointFact.objects.filter(pk__in=worst.ids).order_by("trigger_time", "id").values_list(*BAR_FIELDS)
     link = links(cluster)
-    return [_bar(row[:-1], link(row[-1], row[0], row[1])) for row in rows], len(outlines)
+    return [_bar(row[:-1], link(row[-1], row[0], row[1])) for row in rows], worst.total
 
 
-def sizes(facts: Any) -> list[SizePoint]:
-    """Completed ones for the size chart, oldest first."""
-    return [
-        SizePoint(number, trigger, lasted_ms, state, uploaded, bool(savepoint), job_id)
-        for number, trigger, lasted_ms, state, uploaded, savepoint, job_id in newest(facts.filter(outcome="completed"), SIZE_FIELDS)
-    ]
+def sizes(facts: Any) -> Sizes | None:
+    """Of completed ones for the size chart, None where there are none. Four queries."""
+    completed = facts.filter(outcome="completed")
+    uploads = Wanted(MOST_BARS, [F("checkpointed_bytes").desc()], Q(checkpointed_bytes__isnull=False))
+    full = Wanted(MOST_POINTS, [F("state_bytes").desc()], OWN & Q(state_bytes__isnull=False))
+    of_uploads, of_line = worst_in_time(completed, uploads, full)
+    rows = CheckpointFact.objects.filter(pk__in={*of_uploads.ids, *of_line.ids}).values_list("pk", *SIZE_FIELDS)
+    points = {
+        pk: SizePoint(number, trigger, lasted_ms, state, uploaded, bool(savepoint), job_id)
+        for pk, number, trigger, lasted_ms, state, uploaded, savepoint, job_id in rows
+    }
+    uploads_only = not of_line.total and completed.filter(OWN).exists()
+    if not points and not completed.exists():
+        return None
+    bars, line = ([points[pk] for pk in one.ids if pk in points] for one in (of_uploads, of_line))
+    return Sizes(bars, line, of_uploads.total, uploads_only)
 
 
 def _bar(row: tuple[Any, ...], url: str) -> CheckpointBar:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from webapp.fleet.attempts import ALL, THIS, ids_of_line
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
-from webapp.fleet.choices import ClusterKind, HealthState
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, HealthState
 from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import Cluster
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
@@ -86,8 +86,12 @@ class JobFilters(ListFilters):
     sort = Order([f"{sign}{name}" for name in FLEET_SORTS for sign in ("", "-")], about="- turns the order round")
 
     def of_status(self, jobs: QuerySet[Any], name: str, status: str) -> QuerySet[Any]:
-        group = STATUS_GROUPS.get(status)
-        return jobs.filter(status__in=group.states if group else [status])
+        states = STATUS_GROUPS[status].states if status in STATUS_GROUPS else (status,)
+        found = jobs.filter(status__in=states)
+        if {UNKNOWN_STATUS, UNWATCHED_STATUS}.isdisjoint(states):
+            # What Flink reported is indexed; the status is worked out of it, job by job.
+            found = found.alias(reported=FLEET_SORTS["state"].key).filter(reported__in=states)
+        return found
 
     def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
         return jobs.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))

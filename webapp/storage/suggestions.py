@@ -67,7 +67,8 @@ def uncovered(uris: Sequence[str]) -> list[str]:
 def _found(most_paths: int) -> list[Suggestion]:
     known = Spellings(tuple(settings.WEIR.storage_aliases.items()))
     places: dict[str, tuple[str, set[str], str]] = {}
-    for cluster, kind, written, why in chain(_of_configuration(), _of_paths(most_paths)):
+    # Thousands of checkpoints lie in few directories.
+    for cluster, kind, written, why in dict.fromkeys(chain(_of_configuration(), _of_paths(most_paths))):
         try:
             uri = canonical(written, known)
         except BadUri:

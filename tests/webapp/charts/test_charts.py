@@ -9,7 +9,7 @@ from webapp.charts.annotations import Annotation, drawn
 from webapp.charts.checkpoints import CheckpointBar, timeline
 from webapp.charts.downsample import MOST_BARS, MOST_POINTS, bar_widths_ms, worst_in_buckets
 from webapp.charts.pools import PoolRow, heat_map
-from webapp.charts.sizes import SizePoint, Trend, size_over_time
+from webapp.charts.sizes import SizePoint, Trend, drawn_of, size_over_time
 from webapp.charts.strips import strip
 
 END = T0 + timedelta(hours=1)
@@ -66,26 +66,26 @@ def test_a_week_of_checkpoints_keeps_every_failure_and_says_what_it_left_out():
 
 def test_no_trace_of_a_month_of_sizes_is_longer_than_a_screen_shows():
     points = [SizePoint(n, T0 + timedelta(minutes=n), 0, 10**6 + n, n) for n in range(43_200)]
-    figure, _note = size_over_time(points, T0, T0 + timedelta(days=30))
+    figure, _note = size_over_time(drawn_of(points), T0, T0 + timedelta(days=30))
     assert max(len(trace.x) for trace in figure.data) <= MOST_POINTS
 
 
 def test_a_version_that_reports_uploads_only_says_so():
-    figure, note = size_over_time([SizePoint(1, T0, 0, None, 500), SizePoint(2, T0, 0, 900, 900, is_savepoint=True)], T0, END)
+    figure, note = size_over_time(drawn_of([SizePoint(1, T0, 0, None, 500), SizePoint(2, T0, 0, 900, 900, is_savepoint=True)]), T0, END)
     assert "uploads only" in note
     assert [len(trace.x) for trace in figure.data if trace.name == "full state"] == [0]
 
 
 def test_the_trend_goes_on_dotted_to_the_end_of_the_range():
     trend = Trend(T0, T0 + timedelta(minutes=30), 1_000_000.0)
-    figure, _note = size_over_time([SizePoint(1, T0 + timedelta(minutes=30), 0, 5_000_000, 10)], T0, END, trend)
+    figure, _note = size_over_time(drawn_of([SizePoint(1, T0 + timedelta(minutes=30), 0, 5_000_000, 10)]), T0, END, trend)
     forecast = next(trace for trace in figure.data if trace.name == "forecast")
     assert list(forecast.y) == [5_000_000, 5_500_000]
 
 
 def test_a_trend_without_a_forecast_is_not_drawn_into_the_future():
     trend = Trend(T0, T0 + timedelta(minutes=30), 1_000_000.0, forecast=False)
-    figure, _note = size_over_time([SizePoint(1, T0 + timedelta(minutes=30), 0, 5_000_000, 10)], T0, END, trend)
+    figure, _note = size_over_time(drawn_of([SizePoint(1, T0 + timedelta(minutes=30), 0, 5_000_000, 10)]), T0, END, trend)
     assert [trace.name for trace in figure.data if trace.name in ("trend", "forecast")] == ["trend"]
 
 

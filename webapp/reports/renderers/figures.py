@@ -11,7 +11,7 @@ from webapp.charts import answers
 from webapp.charts.annotations import Annotation
 from webapp.charts.checkpoints import CheckpointBar, timeline
 from webapp.charts.pressure import VertexPressure, pressure_map
-from webapp.charts.sizes import SizePoint, size_over_time
+from webapp.charts.sizes import SizePoint, drawn_of, size_over_time
 from webapp.charts.theme import CRIT, OK, figure, plot_time
 from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.reports.document import Document, JobStory, ReportedCheckpoint, ReportedFinding
@@ -62,7 +62,7 @@ def _of_job(number: int, story: JobStory, document: Document) -> Iterator[Chart]
         yield _chart(f"checkpoints-{number}", "Checkpoints", about, drawn, note)
     sizes = [_size(point) for point in story.points if point.outcome == "completed" and _is_sized(point)]
     if len(sizes) > 1:
-        drawn, note = size_over_time(sizes, start, end, events=events)
+        drawn, note = size_over_time(drawn_of(sizes), start, end, events=events)
         yield _chart(f"size-{number}", "Size", "line: full state · bars: uploaded", drawn, note)
     if story.pressure:
         rows = [VertexPressure(row.vertex, row.cells) for row in story.pressure]

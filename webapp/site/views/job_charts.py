@@ -44,11 +44,11 @@ def size(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
     attempts = shown_attempts(request, view)
-    points = facts_of.sizes(facts_of.of_attempts(cluster, attempts.ids, start, end))
-    if not points:
+    sizes = facts_of.sizes(facts_of.of_attempts(cluster, attempts.ids, start, end))
+    if sizes is None:
         return _empty(gettext("No completed checkpoint in this time"), gettext("Sizes are known once one completes."))
     served = trend_of(view.job, () if attempts.alone else attempts.others, end)
-    figure, note = size_over_time(points, attempts.drawn_from, end, _trend(served), _annotations(view, attempts), facts_of.links(cluster))
+    figure, note = size_over_time(sizes, attempts.drawn_from, end, _trend(served), _annotations(view, attempts), facts_of.links(cluster))
     return _drawn(figure, " ".join(filter(None, (_forecast(served), note))))
 
 

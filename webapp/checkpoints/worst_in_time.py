@@ -1,0 +1,91 @@
+"""The worst checkpoint of each slice of time, picked by the database: a month has tens of thousands, and a chart shows hundreds.
+
+The same ones as :func:`webapp.charts.downsample.worst_in_buckets` keeps of all of them, so no peak is lost.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count, DateTimeField, Max, Min, Q
+from django.db.models.expressions import OrderBy, RawSQL
+
+MOST_FACTS = 50_000
+"""A chart is about the newest this many; at one checkpoint a minute that is a month."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """At most ``limit`` checkpoints, of those that are ``among``, the first by ``worst_first`` of each equal slice of time."""
+
+    limit: int
+    worst_first: Sequence[OrderBy]
+    among: Q
+
+
+@dataclass(frozen=True)
+class Worst:
+    """``ids`` of rows, in order of time; ``total``: of how many they are."""
+
+    ids: Sequence[int]
+    total: int
+
+
+def worst_in_time(facts: Any, *wanted: Wanted) -> list[Worst]:
+    """For each that is ``wanted``; a query for all, and one for each."""
+    spans = _spans(facts, wanted)
+    if spans.pop("total") > MOST_FACTS:
+        facts = _newest(facts)
+        spans = _spans(facts, wanted)
+    found = []
+    for number, one in enumerate(wanted):
+        first, last, total = (spans[f"{name}_{number}"] for name in ("first", "last", "total"))
+        rows = facts.filter(one.among)
+        if total <= one.limit:
+            ids = list(rows.order_by("trigger_time", "id").values_list("pk", flat=True))
+        else:
+            ids = _worst_of_each(rows.order_by(*one.worst_first, "trigger_time", "id"), list(_slices(first, last, one.limit)))
+        found.append(Worst(ids, total))
+    return found
+
+
+def _spans(facts: Any, wanted: Sequence[Wanted]) -> dict[str, Any]:
+    asked: dict[str, Any] = {"total": Count("pk")}
+    for number, one in enumerate(wanted):
+        asked[f"first_{number}"] = Min("trigger_time", filter=one.among)
+        asked[f"last_{number}"] = Max("trigger_time", filter=one.among)
+        asked[f"total_{number}"] = Count("pk", filter=one.among)
+    spans: dict[str, Any] = facts.order_by().aggregate(**asked)
+    return spans
+
+
+def _newest(facts: Any) -> Any:
+    at, pk = facts.order_by("-trigger_time", "-id").values_list("trigger_time", "pk")[MOST_FACTS - 1]
+    return facts.filter(Q(trigger_time__gt=at) | Q(trigger_time=at, pk__gte=pk))
+
+
+def _slices(first: datetime, last: datetime, limit: int) -> Iterator[tuple[datetime, datetime]]:
+    """First and last instant of each, to the microsecond, which is what databases keep; as ``worst_in_buckets`` cuts them."""
+    width = (last - first) / limit or timedelta(milliseconds=1)
+    for number in range(limit):
+        begins = first + width * number
+        if begins > last:
+            return
+        yield begins, last if number == limit - 1 else begins + width - timedelta(microseconds=1)
+
+
+def _worst_of_each(rows: Any, slices: Sequence[tuple[datetime, datetime]]) -> list[int]:
+    """``rows``: the worst first. Each slice is a range of their index, which costs less than sorting all of them by slice."""
+    own = {
+        "trigger_time__gte": RawSQL("slice.begins", (), output_field=DateTimeField()),
+        "trigger_time__lte": RawSQL("slice.ends", (), output_field=DateTimeField()),
+    }
+    worst, parameters = rows.filter(**own).values("pk")[:1].query.sql_with_params()
+    adapted = [connection.ops.adapt_datetimefield_value(instant) for slice_of_time in slices for instant in slice_of_time]
+    values = ", ".join(["(%s, %s)"] * len(slices))
+    query = f"WITH slice (begins, ends) AS (VALUES {values}) SELECT ({worst}) FROM slice ORDER BY begins"  # noqa: S608 - Django's own query
+    with connection.cursor() as cursor:
+        cursor.execute(query, [*adapted, *parameters])
+        return [pk for (pk,) in cursor.fetchall() if pk is not None]
