@@ -95,6 +95,7 @@ class HealthGroup:
     meaning: str | Promise
 
 
+# Last of each condition: working out a status costs more than comparing a number.
 _SEEN = ~Q(status__in=(UNKNOWN_STATUS, UNWATCHED_STATUS))
 _OVER = Q(health=None, health_state=HealthState.ENDED) | Q(status=UNWATCHED_STATUS)
 
@@ -105,14 +106,14 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
             "poor",
             _("Critical"),
             Badge("poor", "▲", "crit"),
-            _SEEN & Q(health__lt=POOR_BELOW),
+            Q(health__lt=POOR_BELOW) & _SEEN,
             format_lazy(_("health below {points}"), points=POOR_BELOW),
         ),
         HealthGroup(
             "fair",
             _("Warning"),
             Badge("fair", "◆", "warn"),
-            _SEEN & Q(health__gte=POOR_BELOW, health__lt=HEALTHY_FROM),
+            Q(health__gte=POOR_BELOW, health__lt=HEALTHY_FROM) & _SEEN,
             format_lazy(_("health {least} to {most}"), least=POOR_BELOW, most=HEALTHY_FROM - 1),
         ),
         HealthGroup(
@@ -126,7 +127,7 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
             "good",
             _("Healthy"),
             Badge("good", "●", "ok"),
-            _SEEN & Q(health__gte=HEALTHY_FROM),
+            Q(health__gte=HEALTHY_FROM) & _SEEN,
             format_lazy(_("health {points} and more"), points=HEALTHY_FROM),
         ),
         HealthGroup("ended", _("Ended"), Badge("ended", "■", "done"), _OVER, _("finished, canceled, failed or no longer watched")),

@@ -22,5 +22,5 @@ def _count(cluster: str, now: datetime) -> dict[str, int]:
     """Grouped, so that the database works out the status of a job once, not once a group."""
     band = Case(*(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()), default=Value("unknown"))
     jobs = JobCurrent.objects.filter(cluster=cluster) if cluster else JobCurrent.objects.all()
-    by_band: dict[str, int] = dict(jobs.with_status(now).order_by().values_list(band).annotate(jobs=Count("id")))
+    by_band: dict[str, int] = dict(jobs.with_status(now).order_by().values_list(band).annotate(jobs=Count("*")))
     return {**{slug: by_band.get(slug, 0) for slug in HEALTH_GROUPS}, "total": sum(by_band.values())}

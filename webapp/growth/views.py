@@ -27,7 +27,7 @@ from webapp.growth.trends import WINDOWS, Until, total
 from webapp.growth.words import EMPTY, grouping_title, needed_days, until_date, until_text
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
-from webapp.lib.list_pages import Control, capped_count, filter_form
+from webapp.lib.list_pages import Control, filter_form, matching_count
 from webapp.lib.refusals import refusal_as_message
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.models import StorageRoot
@@ -86,7 +86,7 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
         "sorts": SORTS,
         "sorted_by": filters.sorting.name,
         "filter_form": filter_form(request, filters, *controls),
-        "matching": capped_count(filters.qs),
+        "matching": matching_count(shown, filters.qs),
     }
 
 

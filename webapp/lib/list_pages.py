@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext
 
 from webapp.lib.filter_sets import ListFilters, WrongParameters
-from webapp.lib.keysets import BadCursor
+from webapp.lib.keysets import BadCursor, Page
 
 COUNT_CAP = 1_000
 POSITIONS = ("cursor", "after")
@@ -59,6 +59,11 @@ def _in_words(options: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
 def capped_count(rows: QuerySet[Any]) -> int:
     """At most ``COUNT_CAP + 1``."""
     return rows.order_by()[: COUNT_CAP + 1].count()
+
+
+def matching_count(shown: Page[Any], rows: QuerySet[Any]) -> int:
+    """Of all ``rows``, of which a page is ``shown``: counted where it does not show all of them. As :func:`capped_count`."""
+    return len(shown.rows) if shown.is_whole else capped_count(rows)
 
 
 def page_number(request: HttpRequest, parameter: str, total: int, page_size: int) -> int:

@@ -16,6 +16,7 @@ from ingest.uris import BadUri, Spellings, canonical, is_below
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.chunks import chunks
 from webapp.storage.choices import RootKind
 from webapp.storage.models import StorageRoot
 
@@ -80,11 +81,13 @@ def _found(most_paths: int) -> list[Suggestion]:
 
 def _of_configuration() -> Iterator[tuple[str, str, str, str]]:
     """Settings of every cluster, as its newest job saw them: one look into an index for each, not one at every job."""
-    newest = JobCurrent.objects.filter(cluster=OuterRef("name")).exclude(configuration=None).order_by("-id").values("pk")[:1]
-    of_clusters = JobCurrent.objects.filter(pk__in=Cluster.objects.order_by().annotate(last=Subquery(newest)).values("last"))
-    for cluster, configuration in of_clusters.values_list("cluster", "configuration").iterator(200):
-        for kind, names in _SETTINGS.items():
-            yield from ((cluster, str(kind), value, name) for name, value in _values(configuration, names))
+    configured = JobCurrent.objects.filter(cluster=OuterRef("name"), configuration__isnull=False).exclude(configuration=None)
+    newest = Cluster.objects.order_by().annotate(last=Subquery(configured.order_by("-id").values("pk")[:1])).values_list("last", flat=True)
+    # As numbers: of a query in a query PostgreSQL expects many rows, and reads all jobs for them.
+    for numbers in chunks([pk for pk in newest if pk is not None], 200):
+        for cluster, configuration in JobCurrent.objects.filter(pk__in=numbers).values_list("cluster", "configuration"):
+            for kind, names in _SETTINGS.items():
+                yield from ((cluster, str(kind), value, name) for name, value in _values(configuration, names))
 
 
 def _values(configuration: object, names: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -74,8 +74,8 @@ class JobCurrent(models.Model):
         indexes = [
             *(sort.index() for sort in FLEET_SORTS.values()),
             # All that the totals above the fleet table need, so that counting never touches the wide rows.
-            models.Index(fields=["terminal", "state", "cluster", "last_seen_at", "recent_failed", "id"], name="job_totals"),
-            models.Index(fields=["cluster", "-id"], name="job_newest_of_cluster"),
+            models.Index(fields=["terminal", "state", "cluster", "health", "health_state", "last_seen_at", "judged_at"], name="job_totals"),
+            models.Index(fields=["cluster", "-id"], name="job_newest_configured", condition=models.Q(configuration__isnull=False)),
             models.Index(fields=["-judged_at"], name="job_judged", condition=models.Q(judged_at__isnull=False)),
         ]
 

@@ -21,7 +21,7 @@ from webapp.fleet.sorting import WORST_FIRST
 from webapp.fleet.totals import totals
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
-from webapp.lib.list_pages import Control, capped_count, filter_form
+from webapp.lib.list_pages import Control, filter_form, matching_count
 from webapp.site.demo_strip import WENT_COOKIE, stops
 
 PAGE_SIZE = 50
@@ -73,7 +73,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "labels": {cluster.name: cluster.labels for cluster in clusters},
         "health_groups": HEALTH_GROUPS.values(),
         "totals": totals(filters.values.get("cluster", ""), now),
-        "matching": capped_count(filters.qs) if filters.is_narrowed else None,
+        "matching": matching_count(shown, filters.qs) if filters.is_narrowed else None,
     }
     return render(request, "fleet/fleet.html", context)
 
