@@ -22,7 +22,7 @@ from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
 from webapp.growth.models import ClusterDay, JobGrowth, StorageQuota, StoredDay
 from webapp.growth.trends import WINDOWS
-from webapp.hosts import loads
+from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident, IncidentMember
@@ -128,6 +128,7 @@ def fill_hosts(size: Size, jobs: Sequence[JobCurrent], now: datetime) -> None:
     loads.sum_again((cluster_name(number % size.clusters), host_name(number)) for number in range(size.hosts))
     every = timedelta(days=size.days) / size.host_events
     _create(HostEvent, (_happened(size, jobs, number, host_of, now - every * number) for number in range(size.host_events)))
+    days.sum_again(days.places_of(HostEvent.objects.all()))
 
 
 def _happened(size: Size, jobs: Sequence[JobCurrent], number: int, host_of: Any, at: datetime) -> HostEvent:

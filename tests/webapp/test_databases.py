@@ -54,7 +54,13 @@ def test_each_row_is_claimed_by_exactly_one_of_several_processes(kind: str, tmp_
 
 ALSO_ON_POSTGRESQL = (
     # The loader, leases and retention.
-    *("pipeline/test_loader.py", "pipeline/test_retention.py", "work/test_due_work.py", "freshness/test_alarms.py"),
+    *(
+        "pipeline/test_loader.py",
+        "pipeline/test_retention.py",
+        "pipeline/test_host_days.py",
+        "work/test_due_work.py",
+        "freshness/test_alarms.py",
+    ),
     *("fleet/test_status.py", "checkpoints"),
     *(f"storage/{name}" for name in ("test_loading.py", "test_known_jobs.py", "test_audit_retention.py", "test_auditing.py")),
     # What attackers send.

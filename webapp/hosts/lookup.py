@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import CharField, Count, Max, Min, Q, Sum
+from django.db.models import CharField, Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
@@ -16,13 +16,14 @@ from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
 from webapp.hosts.concentration import WORDS, Concentration, concentration
-from webapp.hosts.models import HostEvent, HostLoad, JobHost
+from webapp.hosts.days import begin_of, whole_days
+from webapp.hosts.models import HostDay, HostEvent, HostLoad, JobHost
 from webapp.hosts.ranking import HostRow
 from webapp.lib.recent_answers import STEP, answer_key, end_of_step
 
 MOST_HOSTS = 20_000
 MOST_EVENTS = 50_000
-"""Of which hosts of a time are counted: the newest."""
+"""Beside whole days, of which hosts of a time are counted; of more the newest of the whole time are."""
 MOST_JOBS, MOST_FINDINGS, MOST_CLUSTERS = 100, 50, 20
 KEPT_S = 20
 
@@ -55,36 +56,62 @@ class HostJob:
 
 
 def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
-    """Of one cluster or of all, in no order; kept for a moment. Five queries."""
+    """Of one cluster or of all, in no order; kept for a moment. Six queries: whole days are read as they were counted, what
+    happened before and after them event by event."""
     # The end of most ranges moves with the clock.
     asked = (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
     key = answer_key("hosts", (HostRow, Hosts), cluster, *asked)
-    kept = cache.get(key)
-    if isinstance(kept, Hosts):
-        return kept
+    if isinstance(kept := cache.get(key), tuple):
+        return Hosts([HostRow(*row) for row in kept[0]], *kept[1:])
     of = {} if cluster is None else {"cluster": cluster}
     found: dict[tuple[str, str], dict[str, Any]] = {}
+    first, last = whole_days(start, end)
     events = HostEvent.objects.filter(**of, at__gte=start, at__lte=end)
-    since = events.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
+    beside = events.filter(Q(at__lt=begin_of(first)) | Q(at__gte=begin_of(last))) if first < last else events
+    since = beside.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
+    if since and first < last:
+        first, beside = last, events
+        since = events.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
+    counted = beside.filter(at__gte=since) if since else beside
     running = HostLoad.objects.filter(**of).order_by().values("host", "cluster", "jobs", "subtasks", "slots")
-    counted = events.filter(at__gte=since) if since else events
-    # Losses by themselves: what is counted distinct is sorted first, and of all events few are losses.
-    counts = {name: count for name, count in COUNTS.items() if count is not LOSSES}
-    happened = counted.order_by().values("host", "cluster").annotate(**counts, last_at=Max("at"))
-    lost = counted.filter(kind="taskmanager_lost").order_by().values("host", "cluster").annotate(losses=LOSSES)
     named = FindingHost.objects.filter(**of, finding__state=FindingState.OPEN).order_by().values("host", "cluster")
-    for part_of_all in (
-        running,
-        happened,
-        lost,
-        named.annotate(findings=Count("pk"), worst_rank=Max("finding__severity_rank")),
-    ):
-        for row in part_of_all[: MOST_HOSTS + 1]:
-            found.setdefault((row["host"], row["cluster"]), {}).update(row)
+    worst = named.annotate(findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
+    for row in chain(running[: MOST_HOSTS + 1], worst[: MOST_HOSTS + 1]):
+        found.setdefault((row["host"], row["cluster"]), {}).update(row)
+    for row in chain(_by_day(HostDay.objects.filter(**of, day__gte=first, day__lt=last)), _happened(counted), _lost(counted)):
+        _add(found.setdefault((row["host"], row["cluster"]), {}), row)
     rows = [HostRow(**row) for row in islice(found.values(), MOST_HOSTS)]
     answer = Hosts(rows, since or start, len(found) > MOST_HOSTS, since is not None)
-    cache.set(key, answer, KEPT_S)
+    # Plain rows: packing thousands of objects takes longer than counting them.
+    cache.set(key, ([tuple(vars(row).values()) for row in rows], answer.since, answer.is_cut, answer.counts_less), KEPT_S)
     return answer
+
+
+def _by_day(days: "QuerySet[HostDay]") -> Any:
+    counts = {name: Sum(name) for name in COUNTS}
+    return days.order_by().values("host", "cluster").annotate(**counts, newest=Max("last_at"))[: MOST_HOSTS + 1]
+
+
+def _happened(events: "QuerySet[HostEvent]") -> Any:
+    """Without losses: what is counted distinct is sorted first, and of all events few are losses."""
+    counts = {name: count for name, count in COUNTS.items() if count is not LOSSES}
+    return events.order_by().values("host", "cluster").annotate(**counts, newest=Max("at"))[: MOST_HOSTS + 1]
+
+
+def _lost(events: "QuerySet[HostEvent]") -> Any:
+    losses = events.filter(kind="taskmanager_lost")
+    return losses.order_by().values("host", "cluster").annotate(losses=LOSSES)[: MOST_HOSTS + 1]
+
+
+def _add(to: dict[str, Any], row: Mapping[str, Any]) -> None:
+    """Counts of another part of the time."""
+    for name, value in row.items():
+        if name in COUNTS:
+            to[name] = to.get(name, 0) + value
+        elif name != "newest":
+            to[name] = value
+    if newest := row.get("newest"):
+        to["last_at"] = max(to.get("last_at", newest), newest)
 
 
 def clusters_of(host: str) -> list[str]:

@@ -50,6 +50,28 @@ class HostLoad(models.Model):
 
 
 @scoped()
+class HostDay(models.Model):
+    """What happened on one host on one UTC day, counted over :class:`HostEvent` by :mod:`webapp.hosts.days`; days without anything have
+    none. ``losses``: of TaskManagers, however many jobs were told of one."""
+
+    cluster = models.CharField(max_length=100)
+    host = models.CharField(max_length=HOST_LENGTH)
+    day = models.DateField()
+    declines = models.IntegerField()
+    expired = models.IntegerField()
+    failures = models.IntegerField()
+    losses = models.IntegerField()
+    last_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "host", "day"], name="host_day_key")]
+        indexes = [models.Index(fields=["day", "cluster"], name="host_day_of_cluster")]
+
+    def __str__(self) -> str:
+        return f"{self.host} on {self.day}"
+
+
+@scoped()
 class HostEvent(models.Model):
     """Serving table ``host_event``: something that happened to one job on one host."""
 

@@ -22,7 +22,7 @@ from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.growth.models import ClusterDay, StoredDay
-from webapp.hosts import loads
+from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
@@ -152,5 +152,7 @@ def _delete(old: QuerySet[Any], lease: Lease) -> int:
 
 def _delete_rows(rows: QuerySet[Any]) -> None:
     places = loads.places_of(rows) if rows.model is JobHost else []
+    of_days = days.places_of(rows) if rows.model is HostEvent else []
     rows.delete()
     loads.sum_again(places)
+    days.sum_again(of_days)

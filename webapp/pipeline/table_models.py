@@ -10,7 +10,7 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, Checkpoi
 from webapp.findings.models import FindingSight, JobJudgement
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.trouble_score import trouble
-from webapp.hosts import loads
+from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.pressure.models import PressureWindow
 from webapp.starts.models import JobStart
@@ -32,7 +32,7 @@ class TableModel:
     summed: Callable[[Sequence[Row]], None] | None = None
 
 
-SUMMED: dict[str, Callable[[Sequence[Row]], None]] = {"job_host": loads.of_loaded}
+SUMMED: dict[str, Callable[[Sequence[Row]], None]] = {"job_host": loads.of_loaded, "host_event": days.of_loaded}
 
 SERVED: dict[str, TableModel] = {
     name: TableModel(SERVING_TABLES[name], model, derived, later, SUMMED.get(name))

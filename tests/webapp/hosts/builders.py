@@ -5,7 +5,7 @@ from typing import Any
 
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
-from webapp.hosts import loads
+from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost
 
 
@@ -18,7 +18,9 @@ def runs_on(host: str, of: JobCurrent, at: datetime, subtasks: int = 4, left_at:
 
 
 def host_event(host: str, of: JobCurrent, kind: str, at: datetime, subject: str = "enrich/1", **fields: Any) -> HostEvent:
-    return HostEvent.objects.create(cluster=of.cluster, job_id=of.job_id, host=host, at=at, kind=kind, subject=subject, as_of=at, **fields)
+    row = HostEvent.objects.create(cluster=of.cluster, job_id=of.job_id, host=host, at=at, kind=kind, subject=subject, as_of=at, **fields)
+    days.sum_again([(of.cluster, host, days.day_of(at))])
+    return row
 
 
 def names(finding: Finding, host: str) -> FindingHost:
