@@ -15,10 +15,13 @@ RUN .venv/bin/mkdocs build --quiet --config-file webapp/docs/mkdocs.yml
 FROM python:3.11-slim-bookworm
 # Spark is a Java program, and its scripts ask for ps. Chromium prints reports: with --build-arg PRINTER= there is none, and no PDF.
 ARG PRINTER="chromium fonts-dejavu-core"
+# Without versions: Debian's archive has the newest of a release alone, so that a build with yesterday's fails the day a hole is mended.
+# hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jre-headless procps $PRINTER \
     && rm -rf /var/lib/apt/lists/*
-RUN useradd --create-home --uid 10001 weir && install -d -m 700 -o weir -g weir /var/lib/weir
+RUN groupadd --gid 10001 weir && useradd --create-home --uid 10001 --gid 10001 weir \
+    && install -d -m 700 -o weir -g weir /var/lib/weir
 WORKDIR /opt/weir
 COPY --from=environment /opt/weir/.venv .venv
 COPY manage.py ./
@@ -35,9 +38,10 @@ ENV PATH=/opt/weir/.venv/bin:$PATH \
     SPARK_HOME=/opt/weir/.venv/lib/python3.11/site-packages/pyspark \
     DJANGO_SETTINGS_MODULE=webapp.config.settings \
     WEIR_HOME=/var/lib/weir
-USER weir
+# By number, since Kubernetes asks whether it is root and knows no names of the image.
+USER 10001:10001
 VOLUME /var/lib/weir
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
-    CMD python -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
 CMD ["gunicorn", "webapp.config.wsgi:application", "--bind", "0.0.0.0:8000", "--worker-class", "webapp.web.worker.BufferedWorker", "--workers", "4", "--threads", "4", "--timeout", "120", "--access-logfile", "-", "--logger-class", "webapp.web.logging.FormedLogger", "--no-control-socket"]
