@@ -118,7 +118,7 @@ def test_the_image_takes_every_package_and_nothing_that_is_missing() -> None:
 
 def test_the_image_checks_hashes_and_runs_as_nobody_special() -> None:
     assert "--require-hashes" in DOCKERFILE
-    assert re.search(r"^USER weir$", DOCKERFILE, re.MULTILINE)
+    assert re.search(r"^USER 10001:10001$", DOCKERFILE, re.MULTILINE)
 
 
 def is_healthy(password: str, socket: Path, folder: Path) -> bool:
