@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import yaml
@@ -22,6 +24,7 @@ from tests.webapp.monitoring.exposed import asked_by, labels_by_name
 from tests.webapp.storage.builders import ROOT, audit, root_figures
 from webapp.accounts.models import ApiToken
 from webapp.config.environment import PROJECT_DIR
+from webapp.delivery.choices import DeliveryState
 from webapp.site.views.monitoring import FOLDER
 from webapp.storage.models import StorageRoot
 from webapp.supervisor.ports import free_port
@@ -29,6 +32,7 @@ from webapp.work.models import DueWork, KeptSize, PipelineRun
 
 RULES, DASHBOARD, CASES = FOLDER / "weir.rules.yml", FOLDER / "weir-dashboard.json", Path(__file__).parent / "weir.rules.test.yml"
 PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")
+LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 needs_prometheus = pytest.mark.skipif(not (PROMTOOL and PROMETHEUS), reason="needs prometheus and promtool, which .ci/run installs")
 
 
@@ -41,9 +45,14 @@ def panels() -> list[dict[str, Any]]:
     return found
 
 
+def targets() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each with its panel."""
+    return [(panel, target) for panel in panels() for target in panel.get("targets", ())]
+
+
 def queries() -> list[str]:
     """Of all panels, as Grafana sends them."""
-    return [target["expr"].replace("$job", "weir") for panel in panels() for target in panel.get("targets", ())]
+    return [target["expr"].replace("$job", "weir") for _, target in targets()]
 
 
 def promtool(*words: str, given: str = "") -> str:
@@ -97,6 +106,34 @@ def test_what_is_asked_for_is_told_by_a_troubled_weir(troubled: str, where: str)
     for expression in queries() if where == "dashboard" else [rule["expr"] for rule in rules()]:
         for name, labels in asked_by(expression):
             assert name in told and labels <= told[name], f"{name} with {labels} in {expression}"
+
+
+def test_what_queries_group_by_and_legends_name_are_labels_of_their_metrics(troubled: str) -> None:
+    told = labels_by_name(scraped(troubled)) | {"weir_loaded_timestamp_seconds": set()}
+    for panel, target in targets():
+        labels = set().union(*(told[name] for name, _ in asked_by(target["expr"])))
+        grouped = {label.strip() for names in re.findall(r"\bby \(([^)]*)\)", target["expr"]) for label in names.split(",")}
+        assert grouped <= labels, panel["title"]
+        assert set(LEGEND.findall(target["legendFormat"])) <= grouped, panel["title"]
+
+
+def test_states_that_queries_choose_by_are_ones_there_are() -> None:
+    there = {"weir_runs": PipelineRun.State.values, "weir_deliveries": DeliveryState.values}
+    chosen = [(name, values) for query in queries() for name, values in re.findall(r'(weir_\w+)\{[^}]*\bstate(?:=~|!=|=)"([^"]*)"', query)]
+    assert {name for name, _ in chosen} == set(there)
+    assert [value for name, values in chosen for value in values.split("|") if value not in there[name]] == []
+
+
+@needs_prometheus
+@pytest.mark.parametrize(("series", "shown"), [({"weir_up": 1}, [0.0]), ({"weir_up": 0}, []), ({}, [])])
+def test_that_there_are_no_problems_is_said_only_by_a_weir_that_knows(series: dict[str, int], shown: list[float], tmp_path: Path) -> None:
+    """While its database is away it tells of none, and while it is not there at all nobody does."""
+    (query,) = (target["expr"].replace("$job", "weir") for panel, target in targets() if panel["title"] == "Problems")
+    told = [{"series": f'{name}{{job="weir"}}', "values": f"{value} {value}"} for name, value in series.items()]
+    samples = [{"labels": "{}", "value": value} for value in shown]
+    case = {"interval": "1m", "input_series": told, "promql_expr_test": [{"expr": query, "eval_time": "1m", "exp_samples": samples}]}
+    (tmp_path / "case.yml").write_text(yaml.safe_dump({"rule_files": [], "tests": [case]}))
+    promtool("test", "rules", str(tmp_path / "case.yml"))
 
 
 def test_no_metric_is_left_out_of_the_dashboard(troubled: str) -> None:
@@ -190,3 +227,22 @@ def test_a_real_prometheus_scrapes_it_and_evaluates_each_rule(prometheus: Callab
     active = {rule["name"]: rule["alerts"] for rule in found if rule["alerts"]}
     assert set(active) == {"WeirNotScheduling", "WeirWorkFailing", "WeirWorkWaits"}
     assert active["WeirWorkFailing"][0]["annotations"]["description"] == "collect/0 failed 3 times in a row."
+
+
+@needs_prometheus
+def test_a_real_prometheus_answers_each_panel_with_the_labels_of_its_legend(prometheus: Callable[[str], Any]) -> None:
+    """As Grafana asks it: the variable first, then each query with its value."""
+    (of_job,) = (one for one in json.loads(DASHBOARD.read_text())["templating"]["list"] if one["name"] == "job")
+    metric, label = re.fullmatch(r"label_values\((\w+), (\w+)\)", of_job["definition"]).groups()  # type: ignore[union-attr]
+    give_up = time.monotonic() + 60
+    while not prometheus("query?query=weir_work_seconds") or not prometheus("query?query=weir_work_seconds")["result"]:
+        assert time.monotonic() < give_up
+        time.sleep(0.2)
+    assert prometheus(f"label/{label}/values?match[]={metric}") == ["weir"]
+    empty = []
+    for panel, target in targets():
+        told = prometheus("query?" + urlencode({"query": target["expr"].replace("$job", "weir")}))["result"]
+        empty += [] if told else [target["expr"]]
+        for series in told:
+            assert all(series["metric"].get(name) for name in LEGEND.findall(target["legendFormat"])), panel["title"]
+    assert [query for query in empty if not re.search("collected|spark_timestamp|loaded|disk|> 0", query)] == []
