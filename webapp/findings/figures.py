@@ -20,7 +20,7 @@ _CODE = re.compile(r"[a-z]+(_[a-z]+)+")
 """Words of ours such as 'start_delay'; names of other people's things are left as they are."""
 _MOST_AS_PERCENT = 2
 _LONGEST_WORDS = 400
-_MOST_IN_COLUMN = 40
+_MOST_IN_COLUMN = 24
 
 
 def figure_text(value: Any, unit: str = "") -> str:
