@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Exists, F, Min, OuterRef
 
+from webapp.alerting import told
 from webapp.alerting.alert_rows import ROWS_AT_ONCE
 from webapp.alerting.choices import AlertState, Happened, Mute, Notified
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
@@ -142,7 +143,7 @@ def _queue(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime
         repeat_after_s=0 if all(row.recorded for row in changed) else int(pace().repeat.total_seconds()),
     )
     heard = outbox.queue(notice)
-    words = f"{kind}, notice {notice.uid}" if heard else f"{kind}: nobody, since no endpoint takes it"
+    words = told.stored(kind, notice.uid if heard else "")
     AlertEvent.objects.bulk_create(
         [AlertEvent(alert=row, at=now, noted_at=now, kind=Happened.TOLD, comment=words) for row in changed],
         batch_size=ROWS_AT_ONCE,

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_noop
 
 from spark_jobs.serving import PHASES
 from webapp.checkpoints.advice import Limits, advice
@@ -153,7 +154,7 @@ def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
     other = max(lasted - sum(count for _phase, _ms, count in counted), 0)
     total = sum(count for _phase, _ms, count in counted) + other
     rows, left = [], 0.0
-    for phase, ms, count in (*counted, ("other", other, other)):
+    for phase, ms, count in (*counted, (gettext_noop("other"), other, other)):
         width = 100 * count / total if total else 0.0
         rows.append({"phase": phase, "ms": ms, "left": round(left, 3), "width": round(width, 3), "share": count / total if total else None})
         left += width

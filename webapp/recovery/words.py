@@ -22,8 +22,11 @@ def summary(found: JobRestores) -> str:
     newest = next((one for one in found.choices if one.kind == CHECKPOINT), None)
     if newest is None:
         return gettext("No completed checkpoint is known: a restart begins without state.")
-    of = (gettext("checkpoint %(checkpoint_id)s") % {"checkpoint_id": newest.checkpoint_id}) + (
-        gettext(" of %(state_bytes)s") % {"state_bytes": bytes_text(newest.state_bytes)} if newest.state_bytes is not None else ""
+    of = (
+        gettext("checkpoint %(checkpoint_id)s") % {"checkpoint_id": newest.checkpoint_id}
+        if newest.state_bytes is None
+        else gettext("checkpoint %(checkpoint_id)s of %(size)s")
+        % {"checkpoint_id": newest.checkpoint_id, "size": bytes_text(newest.state_bytes)}
     )
     if newest.estimate is None:
         return gettext("How long a restore from %(of)s takes is not known: none of this job was observed with its size.") % {"of": of}

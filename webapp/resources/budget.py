@@ -9,9 +9,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from webapp.resources.samples import Samples
 
-HEAP, OFF_HEAP, NETWORK, MANAGED, METASPACE, OVERHEAD = "heap", "off-heap", "network", "managed", "metaspace", "overhead"
+HEAP, OFF_HEAP, NETWORK, MANAGED, METASPACE, OVERHEAD = (
+    gettext_noop("heap"),
+    gettext_noop("off-heap"),
+    gettext_noop("network"),
+    gettext_noop("managed"),
+    gettext_noop("metaspace"),
+    gettext_noop("overhead"),
+)
 OPTIONS = {
     HEAP: "taskmanager.memory.task.heap.size",
     OFF_HEAP: "taskmanager.memory.task.off-heap.size",

@@ -5,6 +5,7 @@ import json
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.charts.resources import configured_and_used
@@ -41,8 +42,8 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         return JsonResponse({"figure": None, "empty": EMPTY})
     parts = [part for part in found.parts if part.configured_bytes]
     sizes = [part.configured_bytes for part in parts], [part.used_bytes for part in parts]
-    figure = configured_and_used([part.name for part in parts], *sizes, ("configured", "used"))
-    note = "Of the TaskManager that uses most of each part. Used: the most in the hour; of the heap what a collection left."
+    figure = configured_and_used([gettext(part.name) for part in parts], *sizes, (gettext("configured"), gettext("used")))
+    note = gettext("Of the TaskManager that uses most of each part. Used: the most in the hour; of the heap what a collection left.")
     return JsonResponse({"figure": json.loads(figure.to_json()), "note": note})
 
 
@@ -62,12 +63,12 @@ def fleet_tables(request: HttpRequest) -> HttpResponse:
 def fleet_chart(request: HttpRequest) -> HttpResponse:
     found = look_up_fleet(timezone.now(), _by(request))
     if not found or not found.groups:
-        none = {"title": EMPTY["title"], "text": "No job has slots on a TaskManager that was sampled."}
+        none = {"title": EMPTY["title"], "text": gettext("No job has slots on a TaskManager that was sampled.")}
         return JsonResponse({"figure": None, "empty": none if found else UNREADABLE})
     groups = found.groups[:20]
     sizes = [group.memory_bytes for group in groups], [group.spare_bytes for group in groups]
-    figure = configured_and_used([group.name or "–" for group in groups], *sizes, ("memory", "of it could be saved"))
-    return JsonResponse({"figure": json.loads(figure.to_json()), "note": "Largest saving first, twenty at most."})
+    figure = configured_and_used([group.name or "–" for group in groups], *sizes, (gettext("memory"), gettext("of it could be saved")))
+    return JsonResponse({"figure": json.loads(figure.to_json()), "note": gettext("Largest saving first, twenty at most.")})
 
 
 def _by(request: HttpRequest) -> str:

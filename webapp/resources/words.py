@@ -2,14 +2,20 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from webapp.lib.flink_values import size_bytes
 from webapp.lib.quantities import binary_text, bytes_text
+from webapp.lib.translations import gettext_lazy as _
 from webapp.resources.budget import BUSY_GC_RATIO, HEAP, MANAGED, OVERHEAD, MemoryPart
 from webapp.resources.job_resources import JobResources
 
 TONES = {"tight": ("warn", "◆"), "spare": ("accent", "▽"), "ok": ("ok", "●"), "unknown": ("unknown", "?")}
-EMPTY = {"title": "No TaskManager was sampled", "text": "No sample of a TaskManager with slots of this job is in the hour looked at."}
-UNREADABLE = {"title": "The lake could not be read", "text": "The server's log has the reason."}
+EMPTY = {
+    "title": _("No TaskManager was sampled"),
+    "text": _("No sample of a TaskManager with slots of this job is in the hour looked at."),
+}
+UNREADABLE = {"title": _("The lake could not be read"), "text": _("The server's log has the reason.")}
 _PROCESS = "taskmanager.memory.process.size"
 
 
@@ -22,14 +28,22 @@ class Verdict:
 
 def verdict(found: JobResources) -> Verdict:
     if found.tight:
-        names = ", ".join(f"{part.name} ({bytes_text(part.used_bytes)} of {bytes_text(part.configured_bytes)})" for part in found.tight)
-        return Verdict("warn", "◆", f"Close to its limit: {names}.")
+        names = gettext(", ").join(
+            gettext("%(part)s (%(used)s of %(configured)s)")
+            % {"part": gettext(part.name), "used": bytes_text(part.used_bytes), "configured": bytes_text(part.configured_bytes)}
+            for part in found.tight
+        )
+        return Verdict("warn", "◆", gettext("Close to its limit: %(names)s.") % {"names": names})
     if found.spare_bytes:
-        of = f" of {bytes_text(found.memory_bytes)}" if found.memory_bytes else ""
-        return Verdict("ok", "●", f"Nothing is close to its limit; {bytes_text(found.spare_bytes)}{of} could be saved.")
+        told = (
+            gettext("Nothing is close to its limit; %(spare)s of %(memory)s could be saved.")
+            if found.memory_bytes
+            else gettext("Nothing is close to its limit; %(spare)s could be saved.")
+        )
+        return Verdict("ok", "●", told % {"spare": bytes_text(found.spare_bytes), "memory": bytes_text(found.memory_bytes)})
     if all(part.state == "unknown" for part in found.parts):
-        return Verdict("unknown", "?", "What it uses of its memory is not known: its TaskManagers do not report it.")
-    return Verdict("ok", "●", "Nothing is close to its limit, and nothing much would be saved.")
+        return Verdict("unknown", "?", gettext("What it uses of its memory is not known: its TaskManagers do not report it."))
+    return Verdict("ok", "●", gettext("Nothing is close to its limit, and nothing much would be saved."))
 
 
 def advice(found: JobResources, configuration: dict[str, str] | None) -> list[str]:
@@ -40,8 +54,8 @@ def advice(found: JobResources, configuration: dict[str, str] | None) -> list[st
     process = size_bytes((configuration or {}).get(_PROCESS), 0)
     if spare and process:
         told.append(
-            f"{_PROCESS} is set, so what is taken from a part goes to the heap: lower it too, from {binary_text(process)} to "
-            f"{binary_text(process - spare)}."
+            gettext("%(option)s is set, so what is taken from a part goes to the heap: lower it too, from %(now)s to %(then)s.")
+            % {"option": _PROCESS, "now": binary_text(process), "then": binary_text(process - spare)}
         )
     return told
 
@@ -50,24 +64,44 @@ def _sentence(part: MemoryPart, gc_ratio: float) -> str:
     used, now, spare = (bytes_text(size) for size in (part.used_bytes, part.configured_bytes, part.spare_bytes))
     if part.state == "tight":
         if part.name == HEAP and gc_ratio >= BUSY_GC_RATIO:
-            return f"Raise {part.option}: collections take {gc_ratio:.0%} of the time, and leave {used} of {now} in use."
-        return f"Raise {part.option}: {used} of {now} are used."
+            return gettext("Raise %(option)s: collections take %(share)s of the time, and leave %(used)s of %(now)s in use.") % {
+                "option": part.option,
+                "share": f"{gc_ratio:.0%}",
+                "used": used,
+                "now": now,
+            }
+        return gettext("Raise %(option)s: %(used)s of %(now)s are used.") % {"option": part.option, "used": used, "now": now}
     if part.name == MANAGED:
-        return f"Set {part.option} to 0, which saves {now} on each TaskManager: nothing reserves managed memory."
-    what = "a collection leaves" if part.name == HEAP else "at most used are"
-    return f"Lower {part.option} by {spare} on each TaskManager: {what} {used} of {now}."
+        return gettext("Set %(option)s to 0, which saves %(now)s on each TaskManager: nothing reserves managed memory.") % {
+            "option": part.option,
+            "now": now,
+        }
+    told = (
+        gettext("Lower %(option)s by %(spare)s on each TaskManager: a collection leaves %(used)s of %(now)s.")
+        if part.name == HEAP
+        else gettext("Lower %(option)s by %(spare)s on each TaskManager: at most used are %(used)s of %(now)s.")
+    )
+    return told % {"option": part.option, "spare": spare, "used": used, "now": now}
 
 
 def unknown(found: JobResources) -> list[str]:
     told = []
     if found.slots is None:
-        told.append("Flink before 1.13 does not say whose slots are: all TaskManagers of the cluster are shown.")
+        told.append(gettext("Flink before 1.13 does not say whose slots are: all TaskManagers of the cluster are shown."))
     lacking = [part.name for part in found.parts if part.state == "unknown" and part.name != OVERHEAD]
     if lacking:
-        told.append(f"Not known: {', '.join(lacking)}. Of the heap it is known once a collection ran in the hour looked at.")
+        told.append(
+            gettext("Not known: %(parts)s. Of the heap it is known once a collection ran in the hour looked at.")
+            % {"parts": gettext(", ").join(map(gettext, lacking))}
+        )
     minutes = max((one.at - one.since).total_seconds() / 60 for one in found.taskmanagers)
-    told.append(f"Samples of {minutes:.0f} min were looked at: what it uses at other hours is not in them.")
     told.append(
-        "Flink reports no resident size: what RocksDB and other native libraries take beyond what is reserved shows in the container alone."
+        gettext("Samples of %(minutes)s min were looked at: what it uses at other hours is not in them.") % {"minutes": f"{minutes:.0f}"}
+    )
+    told.append(
+        gettext(
+            "Flink reports no resident size: what RocksDB and other native libraries take beyond what is reserved shows in the container "
+            "alone."
+        )
     )
     return told

@@ -12,6 +12,7 @@ from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.alerting.choices import Happened
 from webapp.alerting.incident_actions import LABEL
 from webapp.alerting.models import AlertEvent, Silence
+from webapp.alerting.told import story_words
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.reasons import in_words
 from webapp.fleet.models import JobAnnotation, JobException
@@ -72,7 +73,7 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
         detail = (
             gettext("The cause.")
             if one.is_cause
-            else gettext("Follows from %(from_rules)s.") % {"from_rules": " and ".join(one.from_rules)}
+            else gettext("Follows from %(from_rules)s.") % {"from_rules": gettext(", ").join(one.from_rules)}
             if one.from_rules
             else ""
         )
@@ -113,7 +114,7 @@ def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Mom
         did = _capital(gettext(str(Happened(kind).label)))
         form = gettext("%(did)s by %(who)s: %(title)s") if who else gettext("%(did)s: %(title)s")
         words = form % {"did": did, "who": who, "title": translated(title)}
-        yield Moment(at, of_kind, tone, words, comment, job_name=alike[0][5] or "" if len(alike) == 1 else "")
+        yield Moment(at, of_kind, tone, words, story_words(kind, comment), job_name=alike[0][5] or "" if len(alike) == 1 else "")
 
 
 def _capital(words: str) -> str:

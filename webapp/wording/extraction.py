@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from webapp.config.environment import PROJECT_DIR
 from webapp.wording.forms import NAME, NUMBER
-from webapp.wording.value_kinds import Sources, called, instead_of_names, kind_of, plural_of
+from webapp.wording.value_kinds import Sources, called, instead_of_names, is_filled_in, kind_of, plural_of
 
 SOURCES = (
     "spark_jobs/diagnosis/**/*.py",
@@ -15,6 +15,15 @@ SOURCES = (
     "webapp/freshness/alarms.py",
     "webapp/freshness/disk_budget.py",
     "webapp/freshness/writability.py",
+    "webapp/pipeline/kept_sizes.py",
+    "webapp/backend/words.py",
+    "webapp/exactly_once/words.py",
+    "webapp/filesystem_calls/words.py",
+    "webapp/in_flight/words.py",
+    "webapp/placement/words.py",
+    "webapp/recovery/words.py",
+    "webapp/resources/words.py",
+    "webapp/starts/words.py",
     "webapp/reports/execution.py",
     "webapp/reports/gathering/*.py",
     "webapp/reports/renderers/pdf.py",
@@ -28,6 +37,7 @@ NAMING_CALLS = frozenset({"Evidence", "compared", "Related", "Table", "Kpi", "Po
 _PHRASE = re.compile(r"[A-Za-z`\d][\w`%)'-]*[.,:;]? [^\n]*[A-Za-z]{2,}")
 _WORD_IN_FORM = re.compile(r"(?:^|[\s(])[A-Za-z][A-Za-z'-]+(?=$|[\s.,:;)])")
 _ADDED = re.compile(r" [a-z][a-z ]+")
+_FILLED_IN = re.compile(r"%\((\w+)\)s")
 _LABEL = re.compile(r"[A-Za-z][a-z-]+")
 
 
@@ -95,6 +105,7 @@ def _strings(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
                 "TypeError",
                 "exception",
                 "startswith",
+                "warning",
                 "endswith",
                 "split",
                 "get",
@@ -105,6 +116,9 @@ def _strings(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
                 passed |= {id(one) for argument in node.args for one in ast.walk(argument)}
             elif name in NAMING_CALLS:
                 named |= {id(one) for argument in (*node.args, *(word.value for word in node.keywords)) for one in ast.walk(argument)}
+    for node in ast.walk(tree):
+        if is_filled_in(node):
+            passed |= {id(one) for one in ast.walk(node.left)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr | ast.Constant | ast.Call | ast.BinOp) and id(node) not in passed:
             yield node, id(node) in named
@@ -119,10 +133,23 @@ def _messages(node: ast.expr, known: Sources, named: bool) -> Iterator[tuple[str
             yield text, ""
     elif isinstance(node, ast.JoinedStr):
         yield from _of_joined(node, known)
+    elif isinstance(node, ast.BinOp) and isinstance(node.left, ast.Call) and isinstance(node.right, ast.Dict):
+        if is_filled_in(node):
+            yield from _of_filled_in(node.left, node.right, known)
     elif isinstance(node, ast.BinOp) and isinstance(node.left, ast.Call) and isinstance(node.right, ast.Constant):
         added = node.right.value
         if isinstance(added, str) and _ADDED.fullmatch(added):
             yield f"{{{_gap_name(node.left)}}}{added}", kind_of(ast.FormattedValue(node.left, -1, None), known)
+
+
+def _of_filled_in(call: ast.Call, given: ast.Dict, known: Sources) -> Iterator[tuple[str, str]]:
+    """What pages say in their language and reports keep in English: ``gettext("%(share)s of it") % {"share": …}``."""
+    values = {key.value: value for key, value in zip(given.keys, given.values, strict=True) if isinstance(key, ast.Constant)}
+    for text in call.args:
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            gaps = _FILLED_IN.findall(text.value)
+            kinds = "".join(kind_of(ast.FormattedValue(values[gap], -1, None), known) for gap in gaps)
+            yield _FILLED_IN.sub(r"{\1}", text.value).replace("%%", "%").strip(), kinds
 
 
 def _of_joined(node: ast.JoinedStr, known: Sources) -> Iterator[tuple[str, str]]:

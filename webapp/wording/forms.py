@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 NUMBER, FIGURE, NAME, NAMES, PHRASE, FOREIGN = "DFNLPX"
-"""A number; one with its unit; a name that others gave; several of them; words of ours, translated in turn; what others said."""
+"""A number; one with its unit, or a span of time; a name that others gave; several; words of ours, translated in turn; what others said."""
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 _FULL_WIDTH = re.compile("[\u3001-\u301f\uff01-\uff5e\u201c\u201d]")
@@ -12,7 +12,8 @@ _LATIN = re.compile("[A-Za-z0-9%\ue000-\uf7ff]")
 _GAP = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"(?<![\w{])[A-Za-z][\w'-]*(?![\w}])")
 _NUMBER = re.compile(r"[<>]? ?[-+]?[\d,.]+(?:e[-+]?\d+)?|inf|nan")
-_FIGURE = re.compile(r"[<>]? ?[-+]?[\d,.]+ (?:TB|GB|MB|kB|bytes|d|h|min|s|ms|%)(?: [\d,.]+ (?:h|min|s|ms))?")
+_SPAN = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: – (?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d)? UTC"
+_FIGURE = re.compile(rf"{_SPAN}|[<>]? ?[-+]?[\d,.]+ (?:TB|GB|MB|kB|bytes|d|h|min|s|ms|%)(?: [\d,.]+ (?:h|min|s|ms))?")
 
 
 @dataclass(frozen=True, slots=True)

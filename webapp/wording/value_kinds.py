@@ -3,6 +3,7 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from webapp.wording.forms import FIGURE, FOREIGN, NAME, NAMES, NUMBER, PHRASE
 
@@ -67,6 +68,8 @@ def _kind(value: ast.expr, known: Sources, depth: int) -> str:
         return _widest(_kind(one, known, depth) for one in (value.body, value.orelse))
     if isinstance(value, ast.BoolOp):
         return _kind(value.values[0], known, depth)
+    if is_filled_in(value):
+        return PHRASE
     if isinstance(value, ast.BinOp):
         return _widest(_kind(one, known, depth) for one in (value.left, value.right)) if isinstance(value.op, ast.Add) else NAME
     if isinstance(value, ast.NamedExpr):
@@ -101,7 +104,7 @@ def _of_call(call: ast.Call, known: Sources, depth: int) -> str:
     if name in _OF_NAMES:
         return NAME
     if name in _INSTANTS:
-        return NAME
+        return NAME if name == "instant_text" else FIGURE
     if name == "count_text":
         return PHRASE if len(call.args) > 1 else NUMBER
     if name in {"list_text", "join"} and call.args:
@@ -164,12 +167,15 @@ def _of_function(name: str, place: ast.expr, known: Sources, depth: int) -> str:
 
 def _of_field(name: str, known: Sources, depth: int) -> str:
     """What is given to a field of this name by its keyword, anywhere."""
+    if name in _ALWAYS_OURS:
+        return PHRASE
     given = [word.value for calls in known.calls.values() for call in calls for word in call.keywords if word.arg == name]
     if name not in _WORDY_FIELDS:
         return NAME
     return _widest(_kind(one, known, depth + 2) for one in given) if given else PHRASE
 
 
+_ALWAYS_OURS = frozenset({"rule_title"})
 _WORDY_FIELDS = frozenset({"sentence", "next_step", "cause", "means", "words", "text", "note", "missing", "what", "title", "rule_title"})
 
 
@@ -220,6 +226,17 @@ def _widest(kinds: Iterator[str]) -> str:
 
 def called(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def is_filled_in(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    """``gettext("…") % {…}``."""
+    return (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mod)
+        and isinstance(node.left, ast.Call)
+        and called(node.left) in {"gettext", "ngettext"}
+        and isinstance(node.right, ast.Dict)
+    )
 
 
 def plural_of(call: ast.Call) -> Iterator[tuple[str, str]]:

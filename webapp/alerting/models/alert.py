@@ -9,6 +9,7 @@ from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.models.group import AlertGroup
 from webapp.alerting.models.mutes import MaintenanceWindow, Silence
 from webapp.alerting.querysets import AlertQuerySet
+from webapp.alerting.told import story_words
 from webapp.findings.choices import Severity
 from webapp.incidents.models import Incident
 from webapp.lib.scoped_rows import scoped, scoped_as
@@ -144,3 +145,8 @@ class AlertEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+    @property
+    def words(self) -> str:
+        """The comment, in the language of the page where Weir made it."""
+        return story_words(self.kind, self.comment)

@@ -1,0 +1,29 @@
+"""What Weir itself says in the story of an alert: stored in English, read in the language of the page."""
+
+from django.utils.translation import gettext
+
+from webapp.alerting.choices import Happened
+from webapp.wording.translation import translated
+
+_NOTICE, _NOBODY = ", notice ", ": nobody, since no endpoint takes it"
+
+
+def stored(kind: str, uid: str) -> str:
+    """``uid``: of the notice; empty where no endpoint took it."""
+    return f"{kind}{_NOTICE}{uid}" if uid else f"{kind}{_NOBODY}"
+
+
+def story_words(kind: str, comment: str) -> str:
+    """What people wrote stays as it is."""
+    if kind == Happened.TOLD:
+        return _of_notice(comment)
+    if kind in (Happened.MUTED, Happened.UNMUTED, Happened.NOT_TOLD):
+        return gettext(comment) if comment else ""
+    return translated(comment) if kind == Happened.RESOLVED else comment
+
+
+def _of_notice(text: str) -> str:
+    if text.endswith(_NOBODY):
+        return gettext("%(kind)s: nobody, since no endpoint takes it") % {"kind": gettext(text.removesuffix(_NOBODY))}
+    kind, mark, uid = text.partition(_NOTICE)
+    return gettext("%(kind)s, notice %(uid)s") % {"kind": gettext(kind), "uid": uid} if mark else text
