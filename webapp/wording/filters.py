@@ -6,6 +6,7 @@ from typing import Any
 from django import template
 
 from webapp.wording.translation import translated as translated_text
+from webapp.wording.translation import unit_text
 
 register = template.Library()
 _MOST_NAMES = 200
@@ -18,6 +19,12 @@ def translated(text: Any, of: Any = None) -> Any:
         return text
     names = names_of(of)
     return text if text in names else translated_text(text, names)
+
+
+@register.filter
+def unit(text: str) -> str:
+    """'checkpoints' of a threshold, where no number stands before it."""
+    return unit_text(text)
 
 
 def names_of(of: Any) -> set[str]:

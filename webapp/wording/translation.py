@@ -33,6 +33,12 @@ def translated(text: str, names: Iterable[str] = ()) -> str:
     )
 
 
+def unit_text(unit: str) -> str:
+    """What is counted, without a number: of a form ``{count} checkpoints``."""
+    message = gettext(form) if (form := f"{{count}} {unit}") in FORMS.counted else ""
+    return message.replace("{count}", "").strip() if message and message != form else translated(unit)
+
+
 @lru_cache(maxsize=8_192)
 def _translated(language: str, text: str, names: tuple[str, ...]) -> str:
     marked = text
