@@ -176,12 +176,13 @@ def _known(place: Place, parameter: str) -> tuple[str, ...]:
         assert robot is not None, "robot has no token: tests/attacks/inhabited.py makes one"
         return (str(robot.user_id if parameter == "pk" else robot.pk),)
     if parameter in ("pk", "uid", "name"):
-        row = OWNER[before[-1]]._default_manager.order_by("-pk").first()
-        assert row is not None, f"{OWNER[before[-1]].__name__} has no row: tests/attacks/inhabited.py makes one of each"
-        return (str(getattr(row, parameter)),)
-    if parameter in ("cluster", "job_id", "checkpoint_id", "trigger"):
-        fact = CheckpointFact.objects.get()
-        return (str(trigger_ms(fact.trigger_time) if parameter == "trigger" else getattr(fact, parameter)),)
+        value = OWNER[before[-1]]._default_manager.order_by("-pk").values_list(parameter, flat=True).first()
+        assert value is not None, f"{OWNER[before[-1]].__name__} has no row: tests/attacks/inhabited.py makes one of each"
+        return (str(value),)
+    if parameter in ("cluster", "job_id", "checkpoint_id"):
+        return (str(CheckpointFact.objects.values_list(parameter, flat=True).get()),)
+    if parameter == "trigger":
+        return (str(trigger_ms(CheckpointFact.objects.values_list("trigger_time", flat=True).get())),)
     return {
         "rule_id": ("checkpoint.declined", "pressure.root"),
         "vertex_id": ("v1",),
