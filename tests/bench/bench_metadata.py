@@ -10,7 +10,7 @@ from ingest.metadata.columns import batches
 from ingest.metadata.files import MetadataFile
 from tests.bench.generated_metadata import generated_metadata
 from tests.bench.harness import Report
-from tests.lab.jars import flink_jars
+from tests.lab.jars import compile_java, flink_jars
 from tests.lab.releases import RELEASES
 
 SOURCE = Path(__file__).parent / "java" / "LoadMetadata.java"
@@ -70,7 +70,7 @@ print((kilobytes("VmHWM") - before) * 1024 / 1e6)
 def _loader(files: list[Path], scratch: Path) -> list[float]:
     """Seconds for each file: the best of the last runs, after enough to warm the JVM up."""
     jars = flink_jars(RELEASES["1.20.5"])
-    subprocess.run(["javac", "-nowarn", "-Xlint:none", "-cp", f"{jars}/*", "-d", str(scratch), str(SOURCE)], check=True)
+    compile_java([SOURCE], f"{jars}/*", scratch)
     java = ["java", "-Xmx2g", "-cp", f"{scratch}:{jars}/*", "LoadMetadata", str(RUNS)]
     done = subprocess.run([*java, *map(str, files)], check=True, capture_output=True, text=True)
     lines = [line.split() for line in done.stdout.splitlines() if line and line[0].isdigit()]

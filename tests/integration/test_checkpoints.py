@@ -17,7 +17,7 @@ from spark_jobs.replication.request import Request, Result
 from spark_jobs.replication.round import NotCopied, replicate
 from tests.lab.cluster import Lab, start
 from tests.lab.incidents import INCIDENTS
-from tests.lab.jars import flink_jars
+from tests.lab.jars import compile_java, flink_jars
 from tests.lab.releases import RELEASES
 
 pytestmark = pytest.mark.integration
@@ -120,7 +120,7 @@ def wait_finished(lab: Lab, job_id: str, within_s: float = 240) -> None:
 
 def listed_by_flink(version: str, files: list[str], classes: Path) -> Streams:
     jars = flink_jars(RELEASES[version])
-    subprocess.run(["javac", "-nowarn", "-Xlint:none", "-cp", f"{jars}/*", "-d", str(classes), str(SOURCE)], check=True)
+    compile_java([SOURCE], f"{jars}/*", classes)
     command = ["java", "-Xmx512m", "-cp", f"{classes}:{jars}/*", "ListHandles", *files]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     lines = (line.split("\t") for line in done.stdout.splitlines())

@@ -19,7 +19,7 @@ from tests.ingest.metadata import samples
 from tests.ingest.metadata.reading import lines
 from tests.ingest.metadata.test_recorded import RECORDED, unpacked
 from tests.ingest.metadata.writing import utf
-from tests.lab.jars import flink_jars
+from tests.lab.jars import compile_java, flink_jars
 from tests.lab.releases import RELEASES
 
 LIST_HANDLES = Path(__file__).parents[2] / "integration" / "java" / "ListHandles.java"
@@ -114,8 +114,8 @@ def test_flinks_own_loader_reads_what_was_rewritten(version: str, tmp_path: Path
             file.parent.mkdir(parents=True)
             file.write_bytes(rewritten(unpacked(name), moved))
     jars, classes = flink_jars(RELEASES[version]), tmp_path / "classes"
-    subprocess.run(["javac", "-nowarn", "-Xlint:none", "-cp", f"{jars}/*", "-d", classes, LIST_HANDLES], check=True)
-    before, after = (loaded(jars, classes, tmp_path / folder, names) for folder in ("before", "after"))
+    compile_java([LIST_HANDLES], f"{jars}/*", classes)
+    before, after = loaded(jars, classes, tmp_path, names)
     assert len(after) >= len(names)
     expected = Counter(
         {
@@ -131,9 +131,15 @@ def test_flinks_own_loader_reads_what_was_rewritten(version: str, tmp_path: Path
 KEPT_NAMES = {"ByteStreamStateHandle", "RelativeFileStateHandle", "EmptySegmentFileStateHandle"}
 
 
-def loaded(jars: Path, classes: Path, folder: Path, names: list[str]) -> Counter[tuple[str, ...]]:
-    files = [f"{folder}/{name}/_metadata" for name in names]
+def loaded(jars: Path, classes: Path, folder: Path, names: list[str]) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
+    """What Flink's loader sees in those of ``before`` and in those of ``after``, by one JVM."""
+    sides = [f"{folder}/{side}" for side in ("before", "after")]
+    files = [f"{side}/{name}/_metadata" for side in sides for name in names]
     command = ["java", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-cp", f"{classes}:{jars}/*", "ListHandles", *files]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    found = [line.replace(str(folder), "").split("\t") for line in done.stdout.splitlines()]
-    return Counter(tuple(line) for line in found if len(line) == 6)
+    found = [tuple(line.split("\t")) for line in done.stdout.splitlines()]
+    before, after = (
+        Counter(tuple(part.replace(side, "") for part in line) for line in found if len(line) == 6 and line[0].startswith(f"{side}/"))
+        for side in sides
+    )
+    return before, after
