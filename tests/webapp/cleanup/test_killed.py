@@ -35,6 +35,7 @@ told("approve_cleanup", name, "--user", "admin")
 print(name)
 """
 """The commands before the one that is killed, in one process: most of the time of each is its start."""
+APPLIED = 'told("apply_cleanup", name, "--apply")\n'
 PROJECT = Path(__file__).resolve().parents[3]
 FILES = 60
 
@@ -65,13 +66,13 @@ def commands(tmp_path: Path) -> Commands:
     return Commands(home_with_database(tmp_path / "home"))
 
 
-def approved(commands: Commands, tmp_path: Path) -> tuple[World, list[Path], list[Path], str]:
+def approved(commands: Commands, tmp_path: Path, then: str = "") -> tuple[World, list[Path], list[Path], str]:
     """A world, what its checkpoint needs, its orphans, and the plan of these."""
     world = World(tmp_path / "ckpt")
     needed = [world.file(world.job(1) / "shared") for _ in range(3)]
     world.checkpoint(1, 1, needed)
     orphans = [world.file(world.job(1) / "shared") for _ in range(FILES)]
-    told = commands("shell", "-v", "0", "-c", APPROVED.format(root=str(world.root)))
+    told = commands("shell", "-v", "0", "-c", APPROVED.format(root=str(world.root)) + then)
     return world, needed, orphans, told.splitlines()[-1]
 
 
@@ -98,8 +99,7 @@ def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everyth
 
 
 def test_a_purge_killed_in_the_middle_goes_on_and_deletes_nothing_else(commands: Commands, tmp_path: Path) -> None:
-    world, needed, orphans, name = approved(commands, tmp_path)
-    commands("apply_cleanup", name, "--apply")
+    world, needed, orphans, name = approved(commands, tmp_path, APPLIED)
     grace_is_over(commands)
 
     kept = [path for path in world.quarantine.rglob("*") if path.is_file()]

@@ -18,7 +18,7 @@ from django.db.utils import DatabaseErrorWrapper
 from psycopg import errors
 from pytest_django import DjangoDbBlocker
 
-from tests.postgresql import postgresql, stopped
+from tests.postgresql import migrated_database, postgresql, stopped
 from tests.webapp.config.test_frozen_redis import MAKE
 from tests.webapp.web.test_front import get, serving, wait_for
 from webapp.config import breaker, secrets
@@ -158,20 +158,18 @@ ANSWERS_WITHIN_S = 2 + 4
 """Two seconds, and what a machine that runs tests beside may add. What waits for the server does so for ever."""
 
 
-def test_every_page_of_a_running_web_server_says_so_and_is_there_again_afterwards(tmp_path: Path) -> None:
-    with postgresql() as server:
-        variables = {
-            "WEIR_DATABASE_URL": server.get_uri(),
-            "WEIR_SECRET_KEY": secrets.new_secret_key(),
-            "WEIR_FIELD_KEYS": secrets.new_field_key(),
-        }
-        environment = os.environ | variables | {"WEIR_HOME": str(tmp_path / "made"), "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
-        subprocess.run([sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"], env=environment, cwd=PROJECT_DIR, check=True)
-        made = subprocess.run([sys.executable, "-c", MAKE], env=environment, cwd=PROJECT_DIR, capture_output=True, text=True, check=True)
-        session = {"Cookie": f"weir_session={made.stdout.split()[-1]}"}
-        with serving(tmp_path, **variables) as (port, _):
-            ask = partial(get, port, within_s=ANSWERS_WITHIN_S, **session)
-            assert {ask(path) for path in PAGES} == {200}
-            with stopped(server):
-                assert {ask(path) for path in (*PAGES, *PAGES)} == {503}
-            wait_for(lambda: {ask(path) for path in PAGES} == {200}, 60)
+def test_every_page_of_a_running_web_server_says_so_and_is_there_again_afterwards(server: pgserver.PostgresServer, tmp_path: Path) -> None:
+    variables = {
+        "WEIR_DATABASE_URL": migrated_database(server, "pages"),
+        "WEIR_SECRET_KEY": secrets.new_secret_key(),
+        "WEIR_FIELD_KEYS": secrets.new_field_key(),
+    }
+    environment = os.environ | variables | {"WEIR_HOME": str(tmp_path / "made"), "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
+    made = subprocess.run([sys.executable, "-c", MAKE], env=environment, cwd=PROJECT_DIR, capture_output=True, text=True, check=True)
+    session = {"Cookie": f"weir_session={made.stdout.split()[-1]}"}
+    with serving(tmp_path, **variables) as (port, _):
+        ask = partial(get, port, within_s=ANSWERS_WITHIN_S, **session)
+        assert {ask(path) for path in PAGES} == {200}
+        with stopped(server):
+            assert {ask(path) for path in (*PAGES, *PAGES)} == {503}
+        wait_for(lambda: {ask(path) for path in PAGES} == {200}, 60)

@@ -1,9 +1,8 @@
-"""``python -m tests.webapp.delivery.filled URL COUNT ENDPOINTS``: an installation's database with that many notices to deliver."""
+"""``python -m tests.webapp.delivery.filled URL COUNT ENDPOINTS``: a database that is migrated gets that many notices to deliver."""
 
 import sys
 
 import django
-from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
@@ -16,7 +15,6 @@ def main(url: str, count: int, endpoints: int) -> None:
     from webapp.delivery.models import Endpoint
     from webapp.lib.matchers import matcher
 
-    call_command("migrate", verbosity=0)
     for number in range(endpoints):
         wants = (matcher("team", "=", str(number)),)
         enter(Endpoint(), EndpointEntry(name=f"e{number}", url=f"{url}/e{number}", matchers=wants), addresses.policy(), None)
