@@ -7,9 +7,9 @@ from datetime import datetime
 from webapp.alerting.choices import Happened, Notified
 from webapp.alerting.lifecycle import AlertEpisode, Event, Life
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
-from webapp.alerting.row_updates import write
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding
+from webapp.lib.row_updates import write
 
 ROWS_AT_ONCE = 500
 SAME = (

@@ -12,13 +12,13 @@ from webapp.alerting.incident_alerts import follow, join_incident
 from webapp.alerting.lifecycle import FLAP_WINDOW, take
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
-from webapp.alerting.row_updates import write
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 from webapp.fleet.attempts import predecessors
 from webapp.incidents.joining import join
 from webapp.incidents.models import Incident
 from webapp.lib.chunks import chunks
+from webapp.lib.row_updates import write
 
 FINDINGS_AT_ONCE = 500
 EARLIER_KEPT = 20

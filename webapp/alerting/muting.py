@@ -11,10 +11,10 @@ from webapp.alerting.alert_rows import ROWS_AT_ONCE, life_of, put
 from webapp.alerting.choices import BLIND, OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.lifecycle import muted, unmuted
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
-from webapp.alerting.row_updates import write
 from webapp.lib.chunks import chunks
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import Matcher, match_all
+from webapp.lib.row_updates import write
 
 UNREAD = ("title", "cause", "next_step", "evidence")
 FIELDS = ("muted_by", "inhibited_by", "silence", "maintenance", "told", "tell_since")

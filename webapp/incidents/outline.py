@@ -12,8 +12,8 @@ from webapp.fleet.attempts import oldest_of_lines
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.members import of_row
 from webapp.incidents.models import Incident
+from webapp.lib.row_updates import write
 
-ROWS_AT_ONCE = 500
 SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 OF_CAUSE = ("cluster", "job_id", "job_name", "rule", "title")
 WRITTEN = (*OF_CAUSE, "cause", "severity", "severity_rank", "state", "began_at", "last_seen", "ended_at", "finding_count", "job_count")
@@ -59,7 +59,7 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
             begun_anew.append(row.pk)
         row.state = IncidentState.OPEN if found["open"] else IncidentState.CLOSED
         row.ended_at = None if found["open"] else found["ended"] or found["last"]
-    Incident.objects.bulk_update(rows, WRITTEN, batch_size=ROWS_AT_ONCE)
+    write(rows, WRITTEN)
     # It was over: an acknowledgement of its last time does not count for this one.
     Incident.objects.filter(pk__in=begun_anew).update(
         acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment="", acknowledged_rank=0

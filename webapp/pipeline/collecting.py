@@ -16,6 +16,7 @@ from webapp.flame_graphs import requests as flame_graphs
 from webapp.fleet.models import Cluster
 from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND, silence_allowed
 from webapp.lib.chunks import chunks
+from webapp.lib.row_updates import write
 from webapp.storage.evidence import evidence_source
 from webapp.threads import requests as thread_dumps
 from webapp.work.lake import lake
@@ -65,7 +66,7 @@ def save_outcomes(outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluste
     touched = [_noted(clusters[outcome.cluster], outcome, at) for outcome in outcomes if outcome.cluster in clusters]
     for part in chunks(touched, SAVED_AT_ONCE):
         with lease.writing():
-            Cluster.objects.bulk_update(part, OUTCOME_FIELDS)
+            write(part, OUTCOME_FIELDS)
     for outcome in outcomes:
         if outcome.flame_graphs:
             with lease.writing():
