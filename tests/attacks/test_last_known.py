@@ -12,7 +12,9 @@ import redis
 from django.contrib.auth.models import Group
 from django.db import OperationalError, connection
 from django.test import Client
+from django.utils import timezone
 
+from ingest.discovery.sources import DiscoverySource, FoundCluster, Listing
 from tests.attacks.places import Place, places
 from tests.valkey import valkey
 from tests.webapp.builders import person
@@ -20,11 +22,14 @@ from tests.weir_settings import WeirSettings
 from webapp.accounts import people
 from webapp.accounts.models import User
 from webapp.config import breaker
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.listed_clusters import follow
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.last_known import forgetting, middleware
 from webapp.last_known.kept_pages import NAMES, PAGES
 
 SECRET_WORDS = (b"csrfmiddlewaretoken", b"nonce=")
+PROTECTING = ("X-Frame-Options", "Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Content-Language", "Vary")
 SAID = b'id="last-known"'
 AWAY = "The database does not answer"
 EVERYTHING = ("everything", "")
@@ -111,6 +116,7 @@ def test_all_pages_that_are_kept_say_so_and_change_nothing(ann: User) -> None:
         assert (after.status_code, after["Cache-Control"]) == (200, "no-store"), place.name
         assert not any(word in after.content for word in SECRET_WORDS), place.name
         assert not after.cookies, place.name
+        assert [after[header] for header in PROTECTING] == [before[header] for header in PROTECTING], place.name
         if place.name in PAGES:
             assert after.content.count(SAID) == 1 and SAID not in before.content, place.name
             assert b'<button disabled type="submit">Sign out' in after.content, place.name
@@ -237,15 +243,24 @@ def test_a_session_that_was_ended_gains_nothing_from_pages_of_the_next(root: Use
     assert not shows(stolen)
 
 
-def test_who_sees_a_cluster_by_its_labels_is_shown_nothing_of_it_once_they_change(ann: User) -> None:
+def by_hand(cluster: Cluster) -> None:
+    cluster.labels = {"team": "b"}
+    cluster.save(update_fields=["labels"])
+
+
+def by_its_source(cluster: Cluster) -> None:
+    Cluster.objects.filter(pk=cluster.pk).update(found_by="yard")
+    follow(DiscoverySource("yard"), Listing((FoundCluster(cluster.name, cluster.url, {"team": "b"}),)), timezone.now())
+
+
+@pytest.mark.parametrize("relabel", [by_hand, by_its_source, lambda cluster: cluster.delete()])
+def test_who_sees_a_cluster_by_its_labels_is_shown_nothing_of_it_once_they_change(ann: User, relabel: Callable[[Cluster], object]) -> None:
     Cluster.objects.update(labels={"team": "a"})
     User.objects.filter(pk=ann.pk).update(sees=[[{"label": "team", "operator": "=", "value": "a"}]])
     of_all = seen(browser(person("olga")))
     client = seen(browser(User.objects.get(pk=ann.pk)))
     assert shows(client)
-    cluster = Cluster.objects.first()
-    cluster.labels = {"team": "b"}
-    cluster.save(update_fields=["labels"])
+    relabel(Cluster.objects.filter(kind=ClusterKind.LIVE)[0])
     assert not shows(client)
     assert shows(of_all)
 

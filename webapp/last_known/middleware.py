@@ -97,7 +97,8 @@ def _answered(request: HttpRequest, answer: Answer, now: float) -> HttpResponse:
     if answer.content_type.startswith("text/html"):
         told = {"since": _instant(missed_since(now)), "made_at": _instant(answer.asked_at), "now": _instant(now)}
         body = page_text.as_last_known(body, render_to_string("last_known/_banner.html", told), theme_of(request))
-    headers = {"Age": str(round(now - answer.asked_at)), "Cache-Control": "no-store"}
+    # The last is what middleware within this one gives every other page.
+    headers = {"Age": str(round(now - answer.asked_at)), "Cache-Control": "no-store", "X-Frame-Options": settings.X_FRAME_OPTIONS}
     return HttpResponse(body, content_type=answer.content_type, headers=headers)
 
 
