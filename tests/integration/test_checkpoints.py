@@ -15,9 +15,10 @@ from ingest.metadata.files import find
 from ingest.metadata.handles import handles
 from spark_jobs.replication.request import Request, Result
 from spark_jobs.replication.round import NotCopied, replicate
-from tests.lab.cluster import Lab, start
+from tests.lab.cluster import Lab
 from tests.lab.incidents import INCIDENTS
 from tests.lab.jars import compile_java, flink_jars
+from tests.lab.one_process import start
 from tests.lab.releases import RELEASES
 
 pytestmark = pytest.mark.integration
@@ -26,6 +27,8 @@ SOURCE = Path(__file__).parent / "java" / "ListHandles.java"
 MERGED = "summed-merged"
 PLAYED = {"1.12.5": ("summed",), "1.20.5": ("summed", MERGED), "2.3.0": ("summed", MERGED)}
 """Side by side in one cluster of each release."""
+REST_AT = "3000"
+"""Records a second of the restored jobs: several checkpoints of theirs, and no minute until the end."""
 LIMIT, KEYS = (int(INCIDENTS["summed"].arguments[name]) for name in ("limit", "keys"))
 
 Streams = Counter[tuple[str, str, int, str, str, int]]
@@ -88,7 +91,7 @@ def restored_from_copies(lab: Lab, ids: dict[str, str], jobs: dict[str, Copied],
         path.unlink()
     lab.checkpoint_dir.rename(destroyed)
     lab.checkpoint_dir.mkdir()
-    again = {name: lab.play(name, restore=copied.rounds[-1].location) for name, copied in jobs.items()}
+    again = {name: lab.play(name, restore=copied.rounds[-1].location, rate=REST_AT) for name, copied in jobs.items()}
     for name, job_id in again.items():
         account = lab.wait_for(lambda account: account["counts"]["completed"] >= 1, job_id=job_id)
         jobs[name].restored_from = account["latest"]["restored"]["id"]

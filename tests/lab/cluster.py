@@ -238,13 +238,14 @@ class Lab:
     def submit(self) -> None:
         self.job_id = self.play(self.incident.name)
 
-    def play(self, incident: str, restore: str = "", claim: str = "NO_CLAIM", name: str = "") -> str:
+    def play(self, incident: str, restore: str = "", claim: str = "NO_CLAIM", **changed: str) -> str:
         """Submit the job of an incident, beside those that run; returns its id.
 
         ``restore`` is the checkpoint or savepoint it starts from, ``claim`` how it takes that over: NO_CLAIM, CLAIM, LEGACY.
+        ``changed`` are arguments that differ from those of the incident, its ``name`` among them.
         """
         jar = upload_jar(self.url, job_jar(self.release))
-        arguments = {"name": name or f"lab-{incident}", **INCIDENTS[incident].arguments}
+        arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments, **changed}
         told = [f"{name}={value.format(switch=self.switch, folder=self.layout.folder)}" for name, value in arguments.items()]
         asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | ({"savepointPath": restore} if restore else {})
         if restore and self.release.has_claim_modes:
