@@ -77,7 +77,7 @@ def folder(tmp_path, settings):
 
 
 def test_a_jobmanager_that_is_killed_is_followed_to_its_successor(folder):
-    with high_availability.start(folder / "lab") as (lab, ensemble):
+    with high_availability.start(folder / "lab", taskmanagers=1) as (lab, ensemble):
         watch = Watch(folder, ensemble, f"{folder}/lab/flink/log/flink-*.log*")
         watch.until(lambda: len(watch.completed()) >= 4)
         cluster = Cluster.objects.get()

@@ -47,6 +47,8 @@ class Lab:
     ``as_fleet``: as clusters of fleets are, which answer Prometheus and print JSON in containers, beside their plain log.
     """
 
+    taskmanagers = TASKMANAGERS
+
     def __init__(self, version: str, incident: str, slot: int, folder: Path, *, as_fleet: bool = False) -> None:
         self.release, self.incident, self.layout = RELEASES[version], INCIDENTS[incident], Layout(folder, slot)
         if as_fleet:
@@ -220,7 +222,7 @@ class Lab:
         if self.incident.jar_bytes_per_s is not None:
             for port, bytes_per_s in ((self.layout.rpc_port, _UNLIMITED), (self.layout.blob_port, self.incident.jar_bytes_per_s)):
                 self._links.append(SlowLink((self.layout.jobmanager_seen_by_first, port), ("127.0.0.1", port), bytes_per_s))
-        for number in range(1, TASKMANAGERS + 1):
+        for number in range(1, self.taskmanagers + 1):
             if self.incident.network_bytes_per_s is not None:
                 _host, address = self.layout.taskmanager_host(number)
                 announced, listening = self.layout.data_ports(number)
@@ -229,7 +231,7 @@ class Lab:
 
     def wait_up(self) -> None:
         deadline = time.monotonic() + UP_WITHIN_S
-        while (call_or_none(f"{self.url}/overview") or {}).get("taskmanagers", 0) < TASKMANAGERS:
+        while (call_or_none(f"{self.url}/overview") or {}).get("taskmanagers", 0) < self.taskmanagers:
             dead = [name for name, process in self._processes.items() if process.poll() is not None]
             if dead or time.monotonic() > deadline:
                 raise LabFailed(f"Flink {self.release.version} did not come up ({', '.join(dead) or 'too slow'}): see {self.layout.logs}")

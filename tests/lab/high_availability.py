@@ -1,4 +1,4 @@
-"""A real Flink in high availability on loopback: Debian's ZooKeeper, two JobManagers, two TaskManagers and the job of an incident."""
+"""A real Flink in high availability on loopback: Debian's ZooKeeper, two JobManagers, TaskManagers and the job of an incident."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ from kazoo.client import KazooClient
 from kazoo.handlers.threading import KazooTimeoutError
 
 from tests.lab.cluster import JOBMANAGER_CLASS, Lab, LabFailed
-from tests.lab.configuration import write_configuration
+from tests.lab.configuration import TASKMANAGERS, write_configuration
 from tests.lab.rest import call_or_none
 
 _JAVA = Path("/usr/share/java")
@@ -94,11 +94,18 @@ class HighlyAvailableLab(Lab):
 
 @contextlib.contextmanager
 def start(
-    folder: Path, version: str = "1.20.5", incident: str = "healthy", slot: int = 9, *, as_fleet: bool = False
+    folder: Path,
+    version: str = "1.20.5",
+    incident: str = "healthy",
+    slot: int = 9,
+    *,
+    as_fleet: bool = False,
+    taskmanagers: int = TASKMANAGERS,
 ) -> Iterator[tuple[HighlyAvailableLab, str]]:
     """Up, its job submitted; gives the lab and ZooKeeper's host and port."""
     port = free_port()
     flink = HighlyAvailableLab(version, incident, slot, folder / "flink", f"127.0.0.1:{port}", as_fleet=as_fleet)
+    flink.taskmanagers = taskmanagers
     with flink as lab, zookeeper(folder / "zookeeper", port) as ensemble:
         lab.start_processes()
         lab.wait_up()

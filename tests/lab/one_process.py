@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from tests.lab.cluster import Lab, started
-from tests.lab.configuration import TASKMANAGERS
 
 _CLASS = "lab.OneProcess"
 _HEAP_MB = 640
@@ -14,7 +13,7 @@ class OneProcessLab(Lab):
     """Its JobManager and TaskManagers are threads of one process."""
 
     def start_processes(self) -> None:
-        self._java("jm", "minicluster-0-flink-jm", _HEAP_MB, [*_LIMITS, _CLASS], [str(TASKMANAGERS)])
+        self._java("jm", "minicluster-0-flink-jm", _HEAP_MB, [*_LIMITS, _CLASS], [str(self.taskmanagers)])
 
 
 def start(version: str, incident: str, slot: int, folder: Path) -> Lab:

@@ -36,7 +36,6 @@ def test_each_row_is_claimed_by_exactly_one_of_several_processes(kind: str, tmp_
     variables = environment(tmp_path, url)
     make = (
         "import django; django.setup()\n"
-        "from django.core.management import call_command; call_command('migrate', verbosity=0)\n"
         "from django.utils import timezone; from webapp.work.models import DueWork\n"
         f"DueWork.objects.ensure({{f'collect/{{n}}': 3600 for n in range({ROWS})}}, timezone.now())"
     )

@@ -38,7 +38,6 @@ LISTS = ("jobs", "findings", "checkpoints", "clusters", "alerts", "skipped-input
 
 
 def live() -> None:
-    call_command("migrate", verbosity=0)
     user = get_user_model().objects.create_superuser("ada", password=SECRET)
     ApiToken.objects.issue(user, "machine")
     cluster = Cluster(name="secretive", url="http://127.0.0.1:9", enabled=False, auth_scheme="bearer")
