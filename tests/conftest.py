@@ -9,12 +9,13 @@ from pathlib import Path
 import hypothesis
 import pytest
 from django.db.backends.signals import connection_created
+from django.test import TransactionTestCase
 from pytest_django.fixtures import Settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import spark_classes
-from tests.migrated import begin_with_migrated
+from tests.migrated import begin_again, begin_with_migrated
 from tests.spark_processes import connect_server
 from tests.weir_settings import WeirSettings, below
 
@@ -41,8 +42,11 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> None:
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
     connection_created.disconnect(begin_with_migrated)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", begin_again(TransactionTestCase._fixture_teardown))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from django.db import connection as django_connection
+
 PROJECT = Path(__file__).parent.parent
 FOLDER = PROJECT / ".pytest_cache"
 
@@ -62,11 +64,38 @@ def begin_with_migrated(connection: Any, **_: object) -> None:
 
     Somebody who tests a file between two changes needs none: a copy that nobody has made yet is made for a whole run alone.
     """
+    if _may_be_a_copy(connection) and not connection.introspection.table_names():
+        _copy_to(connection)
+
+
+def begin_again(flush: Callable[[Any], None]) -> Callable[[Any], None]:
+    """What ends a test that commits: its database becomes a copy again. To empty each table and then grant all rights takes longer.
+
+    Where a thread still reads, or there is no copy, it is emptied by ``flush``.
+    """
+
+    def copy_or_flush(case: Any) -> None:
+        if not _may_be_a_copy(django_connection):
+            flush(case)
+            return
+        try:
+            _copy_to(django_connection)
+        except sqlite3.OperationalError:
+            flush(case)
+
+    return copy_or_flush
+
+
+def _may_be_a_copy(connection: Any) -> bool:
     if connection.vendor != "sqlite" or not connection.is_in_memory_db():
-        return
-    if (os.environ.get("PYTEST_XDIST_WORKER") or (_folder() / "weir.sqlite3").exists()) and not connection.introspection.table_names():
-        with closing(sqlite3.connect(migrated_database())) as migrated:
-            migrated.backup(connection.connection)
+        return False
+    return bool(os.environ.get("PYTEST_XDIST_WORKER")) or (_folder() / "weir.sqlite3").exists()
+
+
+def _copy_to(connection: Any) -> None:
+    connection.ensure_connection()
+    with closing(sqlite3.connect(migrated_database())) as migrated:
+        migrated.backup(connection.connection)
 
 
 def _make(file: Path) -> None:
@@ -75,6 +104,7 @@ def _make(file: Path) -> None:
         shutil.copy(Path(home) / "weir.sqlite3", file)
 
 
+@functools.cache
 def _folder() -> Path:
     return FOLDER / f"migrated-{_version()}"
 
