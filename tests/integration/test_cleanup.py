@@ -14,7 +14,7 @@ import pytest
 
 from ingest.metadata.files import find
 from ingest.metadata.handles import handles
-from tests.integration.running import RunningWeir, until
+from tests.integration.running import RunningWeir
 from tests.lab.cluster import Lab, start
 from tests.migrated import home_with_database
 
@@ -117,9 +117,7 @@ def _audit_twice(lab: Lab, weir: RunningWeir, story: Story) -> None:
     left = _unreferenced(lab)
     # Roots that nobody registered are audited as well, and what was seen then counts later.
     _manage(weir, "audit_storage", *roots, "--as-of", (datetime.now(UTC) - FIRST_SEEN_AGO).isoformat(), "--json")
-    for root, kind in zip(roots, ("checkpoints", "savepoints"), strict=True):
-        _manage(weir, "add_storage_root", root, "--kind", kind, "--cluster", CLUSTER, "--attest", "the test")
-    _put_off_scheduled_audits(weir)
+    _register(weir, roots)
     for _ in range(TRIES):
         lines = _manage(weir, "audit_storage", "--json")
         story.root = next(line for line in lines if line.get("root") == f"file:{lab.checkpoint_dir}" and "cleanable" in line)
@@ -129,18 +127,20 @@ def _audit_twice(lab: Lab, weir: RunningWeir, story: Story) -> None:
     story.left_bytes = sum(Path(path).stat().st_size for path in story.left)
 
 
-def _put_off_scheduled_audits(weir: RunningWeir) -> None:
-    """One of the workers' own beside that of the story takes its time, and is perhaps the one that a plan is made of."""
+def _register(weir: RunningWeir, roots: list[str]) -> None:
+    """And at once put off the workers' own audits: one beside that of the story takes its time, and is perhaps what a plan is made of."""
     order = (
-        "from datetime import timedelta; from django.utils import timezone; "
-        "from webapp.storage.auditing.work_keys import AUDIT; from webapp.work import registry; from webapp.work.models import DueWork; "
-        "later = timezone.now() + timedelta(days=1); "
-        "DueWork.objects.ensure({AUDIT: registry.DAY_S}, later); "
-        "DueWork.objects.filter(key=AUDIT).update(next_attempt_at=later)"
+        "from datetime import timedelta; from django.core.management import call_command; from django.db import transaction; "
+        "from django.utils import timezone; "
+        "from webapp.storage.auditing.work_keys import AUDIT; from webapp.work import registry; from webapp.work.models import DueWork\n"
+        "with transaction.atomic():\n"
+        f"    for root, kind in zip({roots!r}, ('checkpoints', 'savepoints'), strict=True):\n"
+        f"        call_command('add_storage_root', root, '--kind', kind, '--cluster', {CLUSTER!r}, '--attest', 'the test')\n"
+        "    later = timezone.now() + timedelta(days=1)\n"
+        "    DueWork.objects.ensure({AUDIT: registry.DAY_S}, later)\n"
+        "    DueWork.objects.filter(key=AUDIT).update(next_attempt_at=later)\n"
     )
     _manage(weir, "shell", "-v", "0", "-c", order)
-    begun = "SELECT 1 FROM pipeline_duework WHERE key = 'storage/audit' AND lease_until IS NOT NULL"
-    until(lambda: not weir.rows(begun), 600, "the end of an audit that had begun")
 
 
 def _clean_up(lab: Lab, weir: RunningWeir, story: Story) -> None:
