@@ -176,7 +176,7 @@ def _purge(lab: Lab, weir: RunningWeir, story: Story) -> None:
 def _until_settled(weir: RunningWeir, name: str, verb: str) -> dict[str, Any]:
     told: dict[str, Any] = {}
     for _ in range(TRIES):
-        run = weir.manage("apply_cleanup", name, verb, "--json", "--wait", "120")
+        run = weir.manage("apply_cleanup", name, verb, "--json", "--wait", "480")
         if run.returncode == 0:
             told = json.loads(run.stdout.splitlines()[-1])
             if not told["trouble"]:
