@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from ingest.errors import IngestError
 from ingest.flink_rest.probe import probe
 from webapp.fleet.models import Cluster
+from webapp.wording.translation import translated
 
 TIMEOUT_S = 9
 
@@ -26,7 +29,12 @@ def tried_connection(cluster: Cluster) -> TestReport:
     try:
         seen = probe(cluster.source(), TIMEOUT_S)
     except IngestError as error:
-        return TestReport(False, f"It cannot be asked: {error}")
+        return TestReport(False, gettext("It cannot be asked: %(error)s") % {"error": translated(str(error))})
     if seen.reachable:
-        return TestReport(True, "It answers." if not seen.misses else "It answers, but not everything can be seen.", seen.sees, seen.misses)
-    return TestReport(False, " ".join(seen.misses) or "Nothing is declared that could be asked.", (), seen.misses)
+        return TestReport(
+            True,
+            gettext("It answers.") if not seen.misses else gettext("It answers, but not everything can be seen."),
+            seen.sees,
+            seen.misses,
+        )
+    return TestReport(False, " ".join(map(translated, seen.misses)) or gettext("Nothing is declared that could be asked."), (), seen.misses)

@@ -9,6 +9,48 @@ from webapp.wording.forms import NAME, NUMBER
 from webapp.wording.value_kinds import Sources, called, instead_of_names, is_filled_in, kind_of, plural_of
 
 SOURCES = (
+    "ingest/discovery/documents.py",
+    "ingest/discovery/naming.py",
+    "ingest/discovery/reading.py",
+    "ingest/discovery/target_groups.py",
+    "ingest/discovery/yarn.py",
+    "ingest/discovery/zookeeper.py",
+    "ingest/flink_logs/files.py",
+    "ingest/flink_logs/layouts.py",
+    "ingest/flink_logs/probe.py",
+    "ingest/flink_rest/bodies.py",
+    "ingest/flink_rest/client.py",
+    "ingest/flink_rest/collector.py",
+    "ingest/flink_rest/faults.py",
+    "ingest/flink_rest/flame_graphs.py",
+    "ingest/flink_rest/history_server.py",
+    "ingest/flink_rest/parse_results.py",
+    "ingest/flink_rest/probe.py",
+    "ingest/flink_rest/routing.py",
+    "ingest/flink_rest/session.py",
+    "ingest/flink_rest/thread_dumps.py",
+    "ingest/flink_rest/tls.py",
+    "ingest/flink_rest/vertex_reader.py",
+    "ingest/flink_rest/payloads/fields.py",
+    "ingest/hdfs_audit/tail.py",
+    "ingest/history/*.py",
+    "ingest/json_bounds.py",
+    "ingest/lake/damage.py",
+    "ingest/log_stores/*.py",
+    "ingest/metadata/evidence.py",
+    "ingest/metadata/files.py",
+    "ingest/network/clusters.py",
+    "ingest/prometheus/collector.py",
+    "ingest/prometheus/history.py",
+    "ingest/prometheus/matrix.py",
+    "ingest/prometheus/probe.py",
+    "ingest/regular_files.py",
+    "ingest/shard_collector.py",
+    "ingest/storage/identities.py",
+    "ingest/storage/inventory.py",
+    "ingest/storage/listing.py",
+    "ingest/storage/tree.py",
+    "ingest/uris.py",
     "spark_jobs/diagnosis/**/*.py",
     "spark_jobs/fold/*.py",
     "spark_jobs/storage_words.py",
@@ -101,6 +143,7 @@ def _strings(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
                 "compile",
                 "getattr",
                 "ValueError",
+                "RuntimeError",
                 "KeyError",
                 "TypeError",
                 "exception",
@@ -129,7 +172,7 @@ def _messages(node: ast.expr, known: Sources, named: bool) -> Iterator[tuple[str
         yield from plural_of(node)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         text = node.value.strip()
-        if not set(text) & set("{}\n") and (_PHRASE.search(text) or (named and _LABEL.fullmatch(text))):
+        if not set(text) & set("{}\n|") and (_PHRASE.search(text) or (named and _LABEL.fullmatch(text))):
             yield text, ""
     elif isinstance(node, ast.JoinedStr):
         yield from _of_joined(node, known)

@@ -149,7 +149,9 @@ def _value(kind: str, value: str, depth: int) -> str:
         return _text(value, depth) or _several(value, depth) or value
     if kind == NAMES:
         return _names(value)
-    if (kind == NAME and value in STAND_INS) or (kind == FOREIGN and value in FORMS.constants):
+    if kind == FOREIGN:
+        return _whole(value, depth) or value
+    if kind == NAME and value in STAND_INS:
         return gettext(value)
     if kind != NUMBER and value.endswith(" bytes"):
         return gettext("{count} bytes").replace("{count}", value.removesuffix(" bytes"))

@@ -181,6 +181,8 @@ _WORDY_FIELDS = frozenset({"sentence", "next_step", "cause", "means", "words", "
 
 def _of_name(value: ast.Name, known: Sources, depth: int) -> str:
     home = known.home.get(id(value))
+    if value.id == "error":
+        return FOREIGN  # an exception that was caught
     if value.id == "source":
         return PHRASE  # by what a figure is known; unpacked from a pair
     if home is None:

@@ -8,6 +8,7 @@ from django.db import models
 from django.utils.translation import gettext
 
 from webapp.lib.scoped_rows import of_every
+from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import RootKind
 from webapp.storage.querysets import StorageRootQuerySet
 
@@ -28,7 +29,7 @@ class StorageRoot(models.Model):
     clusters = models.ManyToManyField(
         "fleet.Cluster", blank=True, related_name="storage_roots", help_text="that write to it or read from it"
     )
-    enabled = models.BooleanField(default=True, help_text="audited on schedule")
+    enabled = models.BooleanField(default=True, help_text=_("audited on schedule"))
     audit_every_h = models.PositiveIntegerField(null=True, blank=True, help_text="hours between two audits; empty for the setting")
     replication = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="copies that HDFS keeps of each block; empty: as the configuration of Flink says, else unknown"
