@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from django.utils.translation import get_language, gettext
 
-from webapp.wording.forms import FOREIGN, NAME, NAMES, NUMBER, PHRASE, put_in
+from webapp.wording.forms import FOREIGN, NAME, NAMES, NUMBER, PHRASE, fits, put_in
 from webapp.wording.matching import COUNTED, FORMS, SENTENCE_END, listed, spellings
 from webapp.wording.sentences import STAND_INS
 
@@ -135,6 +135,10 @@ def _by_clauses(text: str, depth: int) -> str | None:
         for end in range(len(cuts) - 1, at, -1):
             piece = text[cuts[at] : cuts[end]].strip()
             ends = piece[-1:] if piece[-1:] in _MARKS else ""
+            if fits(NUMBER, piece.removesuffix(ends)):
+                shown.append(piece.removesuffix(ends) + _MARKS.get(ends, ""))
+                at = end
+                break
             if (at, end) != (0, len(cuts) - 1) and (found := _whole(piece, depth) or _whole(piece.removesuffix(ends), depth)):
                 shown.append(found if _whole(piece, depth) else found + _MARKS.get(ends, ""))
                 at = end

@@ -89,14 +89,22 @@ def _in_flight(job: JobCurrent, at: datetime) -> Iterator[Table]:
     yield Table("In flight", ("Vertex", "Before it at most", "Behind it at most"), tuple(rows), (1, 2), of_flight.sentence(found))
 
 
+_COPY_WORDS = {
+    "no copy yet": "There is no copy yet",
+    "last try failed": "The last try failed",
+    "complete": "The copy is complete",
+    "stopped": "Copying is stopped",
+}
+
+
 def _replication(job: JobCurrent, now: datetime) -> Iterator[Table]:
     found = job_replication(job, now)
     if found is None:
         return
     copy = found.replica
     rows = (
-        ("State", found.badge.word),
-        ("Lag", duration_text(found.lag_ms)),
+        ("State", _COPY_WORDS.get(found.badge.english, found.badge.english)),
+        ("Behind its origin", duration_text(found.lag_ms)),
         ("Checkpoint", _known(copy.checkpoint_id)),
         ("Restore from", texts.bounded(copy.location or "–")),
     )
