@@ -27,7 +27,7 @@ from webapp.growth.trends import WINDOWS, Until, total
 from webapp.growth.words import EMPTY, grouping_title, needed_days, until_date, until_text
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
-from webapp.lib.list_pages import Control, filter_form, matching_count
+from webapp.lib.list_pages import Control, filter_form, searched
 from webapp.lib.refusals import refusal_as_message
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.models import StorageRoot
@@ -69,7 +69,8 @@ def growth(request: HttpRequest) -> HttpResponse:
 
 
 def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
-    shown = page(filters.qs, filters.sorting.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    jobs, matching = searched(filters.qs)
+    shown = page(jobs, filters.sorting.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     factors = factors_of_clusters()
     ended = Control(
         "ended", gettext("Ended or not"), [("", gettext("Ended or not")), ("no", gettext("not ended")), ("yes", gettext("ended"))]
@@ -86,7 +87,7 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
         "sorts": SORTS,
         "sorted_by": filters.sorting.name,
         "filter_form": filter_form(request, filters, *controls),
-        "matching": matching_count(shown, filters.qs),
+        "matching": matching,
     }
 
 

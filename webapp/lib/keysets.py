@@ -49,12 +49,11 @@ NEWEST_ROWS_FIRST = (KeysetColumn("id", descending=True),)
 
 @dataclass(frozen=True)
 class Page(Generic[RowT]):
-    """Rows in order; a cursor is empty where there is nothing further in its direction. ``is_whole``: no row is on another page."""
+    """Rows in order; a cursor is empty where there is nothing further in its direction."""
 
     rows: list[RowT]
     next_cursor: str = ""
     previous_cursor: str = ""
-    is_whole: bool = False
 
 
 def page(queryset: "QuerySet[RowT]", keys: Sequence[KeysetColumn], cursor: str, size: int) -> "Page[RowT]":
@@ -69,13 +68,12 @@ def page(queryset: "QuerySet[RowT]", keys: Sequence[KeysetColumn], cursor: str, 
     if backwards:
         rows.reverse()
     if not rows:
-        return Page([], is_whole=not cursor)
+        return Page([])
     has_next, has_previous = (True, more) if backwards else (more, bool(cursor))
     return Page(
         rows,
         _encoded(False, rows[-1], keys) if has_next else "",
         _encoded(True, rows[0], keys) if has_previous else "",
-        is_whole=not cursor and not more,
     )
 
 

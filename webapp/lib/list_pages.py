@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext
 
 from webapp.lib.filter_sets import ListFilters, WrongParameters
-from webapp.lib.keysets import BadCursor, Page
+from webapp.lib.keysets import BadCursor
 
 COUNT_CAP = 1_000
 POSITIONS = ("cursor", "after")
@@ -61,9 +61,10 @@ def capped_count(rows: QuerySet[Any]) -> int:
     return rows.order_by()[: COUNT_CAP + 1].count()
 
 
-def matching_count(shown: Page[Any], rows: QuerySet[Any]) -> int:
-    """Of all ``rows``, of which a page is ``shown``: counted where it does not show all of them. As :func:`capped_count`."""
-    return len(shown.rows) if shown.is_whole else capped_count(rows)
+def searched(rows: QuerySet[Any]) -> tuple[QuerySet[Any], int]:
+    """``rows`` and how many they are, as :func:`capped_count`; few ones by their keys, so that a page of them does not search again."""
+    keys = list(rows.order_by().values_list("pk", flat=True)[: COUNT_CAP + 1])
+    return rows.filter(pk__in=keys) if len(keys) <= COUNT_CAP else rows, len(keys)
 
 
 def page_number(request: HttpRequest, parameter: str, total: int, page_size: int) -> int:

@@ -21,7 +21,7 @@ from webapp.fleet.sorting import WORST_FIRST
 from webapp.fleet.totals import totals
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
-from webapp.lib.list_pages import Control, filter_form, matching_count
+from webapp.lib.list_pages import Control, filter_form, searched
 from webapp.site.demo_strip import WENT_COOKIE, stops
 
 PAGE_SIZE = 50
@@ -39,7 +39,8 @@ def fleet(request: HttpRequest) -> HttpResponse:
     """All jobs that the address asks for, a page of them."""
     now = timezone.now()
     filters = FleetFilters.of_page(request.GET, JobCurrent.objects.with_status(now))
-    shown = page(filters.qs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    jobs, matching = searched(filters.qs) if filters.is_narrowed else (filters.qs, None)
+    shown = page(jobs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     demo.look()
     clusters = list(Cluster.objects.only("name", "kind", "labels"))
     recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
@@ -73,7 +74,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "labels": {cluster.name: cluster.labels for cluster in clusters},
         "health_groups": HEALTH_GROUPS.values(),
         "totals": totals(filters.values.get("cluster", ""), now),
-        "matching": matching_count(shown, filters.qs) if filters.is_narrowed else None,
+        "matching": matching,
     }
     return render(request, "fleet/fleet.html", context)
 
