@@ -86,7 +86,6 @@ TOGETHER = {
     **dict.fromkeys(REAL_FLINK, "flink"),
     **dict.fromkeys(ON_WARM_SPARK, "spark"),
     **dict.fromkeys(IN_ONE_SESSION, "session"),
-    "e2e/": "browser",  # one Chromium before one server
 }
 """Where a path begins → what stays with one worker. Every other file stays whole, too."""
 

@@ -48,7 +48,7 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if not CHROMIUM:
         pytest.skip("Chromium is not installed; .ci/run installs it, or set CHROMIUM to its path")
@@ -60,7 +60,7 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[str]:
     """Address of a server whose job ``clickstream`` shows every block of its page. What a test changes is rolled back."""
     home = tmp_path_factory.mktemp("site")
