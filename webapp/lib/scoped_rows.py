@@ -181,7 +181,10 @@ def _held_to(rule: Rule, manager: type[Any]) -> type[Any]:
         # Every query begins with this one: to put it together each time took a twelfth of the time of all work with the database.
         if self.model not in held:
             held[self.model] = rows.filter(InScope(F(rule.column), rule)).query
-        rows.query = held[self.model].chain()
+        query = held[self.model].chain()
+        # Its lists of aliases are those of the query that it was cloned from, and joins add to them.
+        query.table_map = {table: [*aliases] for table, aliases in query.table_map.items()}
+        rows.query = query
         return rows
 
     own = {name: value for name, value in vars(manager).items() if name not in ("__dict__", "__weakref__")}
