@@ -25,6 +25,7 @@ class StorageRootForm(forms.ModelForm):
             "quarantine_uri": _("Quarantine"),
         }
         help_texts = {
+            "enabled": "",  # its label says it
             "uri": _("state.checkpoints.dir, such as s3://bucket/flink or hdfs://ns/flink"),
             "audit_every_h": _("hours between two audits; empty for the setting"),
             "replication": _("copies that HDFS keeps of each block; empty: as the configuration of Flink says, else unknown"),
