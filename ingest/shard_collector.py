@@ -24,6 +24,7 @@ from ingest.flink_rest.flame_graphs import FlameGraphAnswer
 from ingest.flink_rest.gate import Gates
 from ingest.flink_rest.history_server import read_history
 from ingest.flink_rest.limits import RequestLimits, limits_per_cluster
+from ingest.flink_rest.starting_tasks import StartingTask, taskmanagers_of
 from ingest.flink_rest.thread_dumps import ThreadDumpAnswer
 from ingest.hdfs_audit import tail as hdfs_audit
 from ingest.history.archives import read_archives
@@ -92,6 +93,8 @@ class ClusterOutcome:
     sampling_reason: str = ""
     flame_graphs: tuple[FlameGraphAnswer, ...] = ()
     thread_dumps: tuple[ThreadDumpAnswer, ...] = ()
+    starting: tuple[StartingTask, ...] = ()
+    """Tasks that were slow to start when threads were dumped for that."""
     log_store: StoreRead | None = None
     metrics_history: Progress | None = None
     """How far a Prometheus was read back."""
@@ -142,6 +145,11 @@ class ClusterRun:
     thread_dumps: tuple[ThreadDumpAnswer, ...] = ()
     log_store: StoreRead | None = None
 
+    @property
+    def slow_to_start(self) -> tuple[StartingTask, ...]:
+        """Tasks whose threads are to be dumped."""
+        return self.rest.starting if self.rest and self.source.dumps_slow_starts else ()
+
     def part(self, name: str) -> dict[str, Any]:
         """What is remembered of one kind of source."""
         part = self.cursor.get(name)
@@ -188,7 +196,7 @@ async def _read_endpoints(runs: Sequence[ClusterRun], at: Callable[[], datetime]
     await asyncio.gather(*(_guarded(_read_namenode, run, at, gates) for run in runs if run.source.namenode_jmx_url))
     wanting = [run for run in runs if run.source.flame_graphs and run.rest and run.reachable]
     await asyncio.gather(*(_guarded(_read_flame_graphs, run, at, gates) for run in wanting))
-    wanting = [run for run in runs if run.source.thread_dumps and run.rest and run.reachable]
+    wanting = [run for run in runs if (run.source.thread_dumps or run.slow_to_start) and run.rest and run.reachable]
     await asyncio.gather(*(_guarded(_read_thread_dumps, run, at, gates) for run in wanting))
     # Clusters that waited longest for a share of the bytes come first.
     with_endpoint = [run for run in runs if run.rest and run.reachable and _follows_endpoint(run.source)]
@@ -296,7 +304,9 @@ async def _read_thread_dumps(run: ClusterRun, at: Callable[[], datetime], gates:
     source = run.source
     async with run.client(source.url, gates) as client:
         version = run.rest.flink_version if run.rest else None
-        run.thread_dumps = await thread_dumps.request(client, source.thread_dumps, version, at)
+        more = taskmanagers_of(run.slow_to_start, thread_dumps.DUMPS_PER_CYCLE)
+        wanted = tuple(dict.fromkeys((*source.thread_dumps, *more)))
+        run.thread_dumps = await thread_dumps.request(client, wanted, version, at)
 
 
 async def _read_log_endpoint(run: ClusterRun, at: Callable[[], datetime], gates: Gates, transfer: Transfer) -> None:
@@ -426,6 +436,7 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
         sampling_reason=rest.sampling_reason if rest else "",
         flame_graphs=run.flame_graphs,
         thread_dumps=run.thread_dumps,
+        starting=run.slow_to_start,
         log_store=run.log_store,
         metrics_history=progress_in(run.part(HISTORY)),
     )

@@ -23,6 +23,7 @@ from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate, sampli
 from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.session import RestSession
+from ingest.flink_rest.starting_tasks import StartingTask, slow_tasks
 from ingest.flink_rest.taskmanager_reader import read_taskmanagers
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
 from ingest.records import Observed, Skip
@@ -56,6 +57,8 @@ class Collected:
     jobs_seen: int = 0
     metrics_interval_s: float | None = None
     sampling_reason: str = ""
+    starting: tuple[StartingTask, ...] = ()
+    """Tasks that are slow to start, of all its jobs."""
 
 
 async def collect_cluster(
@@ -91,6 +94,7 @@ class _Cycle:
         self.cycle_s = cycle_s
         self.sampling_rate = SamplingRate(source.metrics_interval_s, lean=False, reason="as set")
         self.observed: list[Observed] = []
+        self.starting: list[StartingTask] = []
         self.jobs_seen = 0
         self.jobs_read = 0
         self.listed = False
@@ -140,6 +144,7 @@ class _Cycle:
             jobs_seen=self.jobs_seen,
             metrics_interval_s=self.sampling_rate.metrics_interval_s,
             sampling_reason=self.sampling_rate.reason,
+            starting=tuple(self.starting),
         )
 
     def _why_not(self) -> str:
@@ -218,6 +223,7 @@ class _Cycle:
             self.session.skip(f"/jobs/{job.job_id}", "error", f"Reading this job failed with {type(error).__name__}; the others are read.")
             return
         self.observed.extend(parts)
+        self.starting += slow_tasks(reading)
         self.cursor.jobs[job.job_id] = cursor
         self.jobs_read += 1
 

@@ -28,7 +28,7 @@ from webapp.reports import orders as reports
 from webapp.reports import work_keys
 from webapp.reports.gathering.scope import JobKey, checked
 from webapp.threads.choices import ThreadDumpState
-from webapp.threads.models import ThreadDump
+from webapp.threads.models import StartingThread, ThreadDump
 from webapp.work.lake import lake
 from webapp.work.models import Heartbeat, PipelineAlarm
 from webapp.work.perform import perform
@@ -51,6 +51,10 @@ def inhabit(folder: Path) -> JobCurrent:
     ThreadDump.objects.create(
         cluster=of.cluster, taskmanager_id="tm-1", wanted_at=an_hour_ago, state=ThreadDumpState.TAKEN, answered_at=an_hour_ago,
         taken_at=an_hour_ago, threads=[{"name": "enrich (1/2)#0", "number": 1, "state": "RUNNABLE", "in_a_row": 1, "place": "a.B.c"}],
+    )  # fmt: skip
+    StartingThread.objects.create(
+        cluster=of.cluster, job_id=of.job_id, vertex_id="v1", vertex="enrich", subtask=0, taskmanager_id="tm-1", state="INITIALIZING",
+        deploying_at=an_hour_ago - timedelta(seconds=12), at=an_hour_ago, sentence="waits in a.B.open", frames=["a.B.open:7"],
     )  # fmt: skip
     happened_on("host-1", of, an_hour_ago)
     evaluate(now)

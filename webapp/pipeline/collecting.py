@@ -11,7 +11,7 @@ from django.utils import timezone
 from ingest.prometheus.history import instant
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
-from webapp.findings.late_sources import want_flame_graphs
+from webapp.findings.sampled_vertices import want_flame_graphs
 from webapp.flame_graphs import requests as flame_graphs
 from webapp.fleet.models import Cluster
 from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND, silence_allowed
@@ -19,6 +19,7 @@ from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
 from webapp.storage.evidence import evidence_source
 from webapp.threads import requests as thread_dumps
+from webapp.threads.starting_threads import keep_starting
 from webapp.work.lake import lake
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
@@ -73,6 +74,7 @@ def save_outcomes(outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluste
                 flame_graphs.keep(outcome.cluster, outcome.flame_graphs)
         if outcome.thread_dumps:
             with lease.writing():
+                keep_starting(outcome.cluster, outcome.starting, outcome.thread_dumps)
                 thread_dumps.keep(outcome.cluster, outcome.thread_dumps)
 
 
@@ -108,7 +110,8 @@ def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[Clu
     for cluster in clusters:
         try:
             flames, threads = graphs.get(cluster.name, ()), dumps.get(cluster.name, ())
-            sources.append(replace(cluster.source(), metadata=metadata, flame_graphs=flames, thread_dumps=threads))
+            source = replace(cluster.source(), metadata=metadata, flame_graphs=flames, thread_dumps=threads)
+            sources.append(replace(source, dumps_slow_starts=settings.WEIR.start_dumps))
         except ImproperlyConfigured as error:
             broken.append(ClusterOutcome(cluster.name, reachable=False, error=str(error), cursor=cluster.cursor))
     return sources, broken

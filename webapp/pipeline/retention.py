@@ -30,7 +30,7 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.pressure.models import PressureWindow
 from webapp.starts.models import JobStart
 from webapp.storage.auditing import audit_retention
-from webapp.threads.models import ThreadDump
+from webapp.threads.models import StartingThread, ThreadDump
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
 
@@ -84,6 +84,7 @@ RULES = (
     Rule(_("minutes of back-pressure"), PressureWindow, "window_start", routine),
     Rule(_("flame graphs"), FlameGraph, "wanted_at", routine),
     Rule(_("thread dumps"), ThreadDump, "wanted_at", routine),
+    Rule(_("threads of tasks that were slow to start"), StartingThread, "at", notable),
     Rule(_("log events"), LogEvent, "ts", routine),
     Rule(_("exceptions"), JobException, "ts", notable),
     Rule(_("restarts, deployments and other marks on time lines"), JobAnnotation, "at", notable),

@@ -12,6 +12,8 @@ from spark_jobs.fold.starts import PARTS
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.starts.models import JobStart
+from webapp.threads.models import StartingThread
+from webapp.threads.starting_threads import of_start
 
 SHOWN = 12
 """Starts, the newest."""
@@ -105,6 +107,12 @@ def job_starts(job: JobCurrent, since: datetime | None = None, until: datetime |
     return JobStarts(
         [_start(row, [one for one in compared if one.at < row.at]) for row in rows], len(compared), len({one.job_id for one in compared})
     )
+
+
+def threads_of(job: JobCurrent, found: JobStarts) -> list[StartingThread]:
+    """What slow tasks of the newest start did, by dumps that were taken meanwhile. One query."""
+    newest = found.newest
+    return of_start(job.cluster, job.job_id, newest.at, newest.running_at) if newest else []
 
 
 def _start(row: Any, earlier: Sequence[JobStart]) -> Start:

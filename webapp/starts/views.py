@@ -2,6 +2,7 @@
 
 import json
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
 from django.utils.translation import gettext
@@ -12,7 +13,7 @@ from webapp.fleet.job_lookup import JobView, look_up
 from webapp.lib import shown_zone
 from webapp.lib.instants import day_and_clock_text
 from webapp.starts.jar_downloads import jar_downloads
-from webapp.starts.job_starts import JobStarts, job_starts
+from webapp.starts.job_starts import JobStarts, job_starts, threads_of
 from webapp.starts.parameters import StartParameters
 from webapp.starts.rpc_troubles import SHOWN, rpc_troubles
 from webapp.starts.words import KINDS, PHASES, about_calls, about_jars, verdict
@@ -67,6 +68,8 @@ def _context(view: JobView, query: QueryDict) -> dict[str, object]:
         "phases": [(name, *words) for name, words in PHASES.items() if any(name in one.phase_of for one in found.starts)],
         "kinds": KINDS,
         "newest": found.newest,
+        "starting": threads_of(view.job, found),
+        "dumps_starts": settings.WEIR.start_dumps,
         "range_query": view.range_query,
     }
 

@@ -3,10 +3,16 @@
 from django.contrib import admin
 
 from webapp.config.readonly_admin import ReadOnlyAdmin
-from webapp.threads.models import ThreadDump
+from webapp.threads.models import StartingThread, ThreadDump
 
 
 @admin.register(ThreadDump)
 class ThreadDumpAdmin(ReadOnlyAdmin):
     list_display = ("wanted_at", "cluster", "taskmanager_id", "state", "taken_at")
     search_fields = ("taskmanager_id",)
+
+
+@admin.register(StartingThread)
+class StartingThreadAdmin(ReadOnlyAdmin):
+    list_display = ("at", "cluster", "job_id", "vertex", "subtask", "state", "sentence")
+    search_fields = ("job_id",)

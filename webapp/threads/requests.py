@@ -48,7 +48,7 @@ def _answered(one: ThreadDumpAnswer, row: ThreadDump) -> dict[str, object]:
         return values | {"state": State.FAILED} | again
     lately = row.taken_at is not None and one.at - row.taken_at <= SAME_LOOK
     before = {thread["name"]: (thread["place"], thread["in_a_row"]) for thread in row.threads} if lately else {}
-    threads = [_shown(thread) for thread in one.threads]
+    threads = [shown_thread(thread) for thread in one.threads]
     kept = sorted(threads, key=_importance)[:MOST_THREADS]
     return values | {
         "state": State.TAKEN,
@@ -59,7 +59,7 @@ def _answered(one: ThreadDumpAnswer, row: ThreadDump) -> dict[str, object]:
     }
 
 
-def _shown(thread: Thread) -> DumpedThread:
+def shown_thread(thread: Thread) -> DumpedThread:
     """Thread names are chosen by users' code, and may hold anything."""
     shown = DumpedThread(**asdict(thread))
     return replace(

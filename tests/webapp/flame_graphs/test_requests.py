@@ -10,7 +10,7 @@ from ingest.flink_rest.payloads.flame_graph import FlameGraphState, flame_graph
 from ingest.sources import WantedFlameGraph
 from tests.flame_graphs import graphs, own_methods
 from tests.webapp.builders import cluster, finding, job
-from webapp.findings.late_sources import want_flame_graphs
+from webapp.findings.sampled_vertices import want_flame_graphs
 from webapp.flame_graphs.models import FlameGraph
 from webapp.flame_graphs.presentation import flame_graph_of
 from webapp.flame_graphs.requests import MOST_FRAMES, keep, want, wanted_of
@@ -134,8 +134,15 @@ def test_an_open_finding_of_a_late_source_wants_its_flame_graph(state, ago_min, 
     of = job("c", at=NOW)
     data = {"source": {"vertex_id": SOURCE, "name": "Source: clicks", "subtask": 2, "checkpoint_id": 7}}
     finding(of, "checkpoint.start_delay", NOW - timedelta(minutes=ago_min), state=state, data=data)
-    finding(of, "pressure.root", NOW, subject_id="x", data=data)
+    finding(of, "pressure.transit", NOW, subject_id="x", data=data)
     finding(of, "checkpoint.start_delay", NOW, subject_id="y", data={"source": None})
     assert want_flame_graphs(["c"], NOW) == count
     assert [graph.subtask for graph in due(NOW)] == [2] * count
     assert want_flame_graphs(["c"], NOW) == 0
+
+
+def test_a_finding_of_a_busy_vertex_wants_the_flame_graph_of_its_first_busy_subtask():
+    cluster("c", at=NOW)
+    finding(job("c", at=NOW), "pressure.root", NOW, data={"vertex_id": SOURCE, "hot_subtasks": [3, 5]})
+    assert want_flame_graphs(["c"], NOW) == 1
+    assert [(graph.vertex_id, graph.subtask) for graph in due(NOW)] == [(SOURCE, 3)]

@@ -95,6 +95,15 @@ def test_a_finding_of_a_late_source_shows_the_flame_graph_of_the_source(operator
     assert "samples are in lab.IncidentJob$Throttle.map" in told
 
 
+def test_a_finding_of_a_busy_vertex_shows_what_its_threads_do(operator, viewer, of):
+    data = {"vertex_id": LATE["source"]["vertex_id"], "hot_subtasks": [0]}
+    busy = finding(of, "pressure.root", timezone.now(), data=data)
+    sampled(of)
+    assert "samples are in lab.IncidentJob$Throttle.map" in operator.get(reverse("finding", args=(busy.pk,))).content.decode()
+    told = viewer.get(reverse("api-findings-detail", args=(busy.pk,))).json()
+    assert (told["flame_graph"]["method"], told["starting_threads"]) == ("lab.IncidentJob$Throttle.map", None)
+
+
 def test_other_findings_have_none(operator, of):
     other = finding(of, "checkpoint.start_delay", timezone.now(), data={"source": None})
     assert "flame" not in operator.get(reverse("finding", args=(other.pk,))).context

@@ -10,11 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.findings.filters import FindingFilters
-from webapp.findings.late_sources import late_source_of
 from webapp.findings.models import Finding
+from webapp.findings.sampled_vertices import sampled_vertex_of
+from webapp.findings.slow_starts import starting_threads_of
 from webapp.flame_graphs.choices import FlameGraphState
 from webapp.flame_graphs.presentation import as_plain, flame_graph_of
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.threads.api.starting import StartingThreadSerializer
 
 
 class FindingSerializer(serializers.ModelSerializer[Finding]):
@@ -26,7 +28,7 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
 
 
 class FlameGraphSerializer(serializers.Serializer[dict[str, Any]]):
-    """What the threads of a late source do; see the page of the vertex for the picture."""
+    """What the threads of a late source or of a busy vertex do; see the page of the vertex for the picture."""
 
     state = serializers.CharField(allow_null=True, help_text=f"one of {', '.join(FlameGraphState.values)}; null where nobody asked")
     sentence = serializers.CharField()
@@ -38,16 +40,23 @@ class FlameGraphSerializer(serializers.Serializer[dict[str, Any]]):
 
 
 class FindingDetailSerializer(FindingSerializer):
-    """One finding, with the newest flame graph of the source where it names one that starts late."""
+    """One finding, with the newest flame graph of a late or busy vertex that it names, and what slow tasks of a start did."""
 
     flame_graph = serializers.SerializerMethodField()
+    starting_threads = serializers.SerializerMethodField()
+
+    @extend_schema_field(StartingThreadSerializer(many=True, allow_null=True))
+    def get_starting_threads(self, finding: Finding) -> list[dict[str, Any]] | None:
+        """Null for a finding of another rule than start.slow_phase."""
+        found = starting_threads_of(finding)
+        return None if found is None else list(StartingThreadSerializer(found, many=True).data)
 
     @extend_schema_field(FlameGraphSerializer(allow_null=True))
     def get_flame_graph(self, finding: Finding) -> dict[str, Any] | None:
-        source = late_source_of(finding)
-        if source is None:
+        sampled = sampled_vertex_of(finding)
+        if sampled is None:
             return None
-        shown = flame_graph_of(finding.cluster, finding.job_id, source.vertex_id, timezone.now())
+        shown = flame_graph_of(finding.cluster, finding.job_id, sampled.vertex_id, timezone.now())
         return FlameGraphSerializer(as_plain(shown)).data
 
 

@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -19,10 +20,11 @@ from webapp.findings.choices import FindingState
 from webapp.findings.dumped_vertices import dumped_vertex_of
 from webapp.findings.figures import figure_text
 from webapp.findings.filters import ANY_STATE, FindingFilters
-from webapp.findings.late_sources import late_source_of
 from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding, FindingSight, WithdrawnFinding
 from webapp.findings.presentation import rule_of, shown
+from webapp.findings.sampled_vertices import sampled_vertex_of
+from webapp.findings.slow_starts import starting_threads_of
 from webapp.findings.thresholds import rows
 from webapp.flame_graphs.presentation import flame_graph_of
 from webapp.fleet.list_controls import clusters_control
@@ -96,14 +98,16 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "beside": [shown(one) for one in beside.exclude(pk=found.pk).worst_first()[:MOST_BESIDE]] if found.job_id else [],
         "details": json.dumps(found.data, indent=2, ensure_ascii=False) if found.data else "",
     }
-    if job and (source := late_source_of(found)):
+    if job and (sampled := sampled_vertex_of(found)):
         context |= {
-            "flame": flame_graph_of(found.cluster, found.job_id, source.vertex_id, timezone.now()),
-            "vertex": {"vertex_id": source.vertex_id, "name": source.name},
+            "flame": flame_graph_of(found.cluster, found.job_id, sampled.vertex_id, timezone.now()),
+            "vertex": {"vertex_id": sampled.vertex_id, "name": sampled.name},
             "may_ask": may_operate(request.user) and found.state == FindingState.OPEN,
         }
     if job and (vertex_id := dumped_vertex_of(found)):
         context["dumped_vertex_id"] = vertex_id
+    if (starting := starting_threads_of(found)) is not None:
+        context |= {"shows_starting": True, "starting": starting, "dumps_starts": settings.WEIR.start_dumps}
     if job:
         context["at_that_time"] = around(first, last, max(last - first, LEAST_AIR))
     return render(request, "findings/finding.html", context)

@@ -1,4 +1,4 @@
-"""What the deployments of one job cost: calls that timed out, second by second, and jars that TaskManagers fetched; a table each."""
+"""What the deployments of one job cost, a table each: what slow tasks did, calls that timed out, second by second, and jars."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from webapp.reports.document import Table
 from webapp.reports.gathering.scope import ReportScope
 from webapp.starts import words
 from webapp.starts.jar_downloads import jar_downloads
-from webapp.starts.job_starts import JobStarts
+from webapp.starts.job_starts import JobStarts, threads_of
 from webapp.starts.parameters import LINK_MBIT_PER_S
 from webapp.starts.rpc_troubles import rpc_troubles
 
@@ -19,6 +19,12 @@ MOST_ROWS = 12
 
 def tables(job: JobCurrent, scope: ReportScope, found: JobStarts) -> Iterator[Table]:
     """Those that have something to say; calls of the last hour of the time."""
+    if slow := threads_of(job, found):
+        did = [
+            (f"{texts.name(one.vertex)}/{one.subtask}", duration_text(one.after_ms), texts.name(one.sentence)) for one in slow[:MOST_ROWS]
+        ]
+        about = "Their threads, dumped while the newest start was under way."
+        yield Table("What slow tasks did", ("Task", "After its deployment", "Did"), tuple(did), (1,), about)
     calls = rpc_troubles(job, scope.end, found.starts)
     if calls.seconds:
         rows = [

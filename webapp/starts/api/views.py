@@ -14,10 +14,11 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.starts.jar_downloads import Download, JarDownloads, jar_downloads
-from webapp.starts.job_starts import JobStarts, Phase, Start, job_starts
+from webapp.starts.job_starts import JobStarts, Phase, Start, job_starts, threads_of
 from webapp.starts.parameters import StartParameters
 from webapp.starts.rpc_troubles import RpcTroubles, TroubledSecond, rpc_troubles
 from webapp.starts.words import verdict
+from webapp.threads.api.starting import StartingThreadSerializer
 
 
 class PhaseSerializer(serializers.Serializer[Phase]):
@@ -116,6 +117,7 @@ class WithJarsSerializer(JobStartsSerializer):
 
     jars = JarsSerializer()
     calls = RpcTroublesSerializer()
+    threads = StartingThreadSerializer(many=True, help_text="what slow tasks of the newest start did, by dumps; at most 30")
 
 
 def as_document(job: JobCurrent, asked: StartParameters) -> dict[str, Any]:
@@ -125,6 +127,7 @@ def as_document(job: JobCurrent, asked: StartParameters) -> dict[str, Any]:
         **JobStartsSerializer(found).data,
         "jars": JarsSerializer(jars).data,
         "calls": RpcTroublesSerializer(rpc_troubles(job, None, found.starts)).data,
+        "threads": StartingThreadSerializer(threads_of(job, found), many=True).data,
     }
 
 

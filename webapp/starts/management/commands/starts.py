@@ -10,7 +10,7 @@ from webapp.lib.instants import instant_text
 from webapp.lib.quantities import duration_text
 from webapp.starts.api.views import as_document
 from webapp.starts.jar_downloads import jar_downloads
-from webapp.starts.job_starts import job_starts
+from webapp.starts.job_starts import job_starts, threads_of
 from webapp.starts.parameters import StartParameters
 from webapp.starts.rpc_troubles import rpc_troubles
 from webapp.starts.words import KINDS, PHASES, about_calls, about_jars, verdict
@@ -37,5 +37,7 @@ def _table(job: JobCurrent, asked: StartParameters) -> Iterator[str]:
     for one in found.starts:
         phases = ", ".join(f"{PHASES[phase.name][0].lower()} {duration_text(phase.duration_ms)}" for phase in one.phases)
         yield f"{instant_text(one.at)}  {KINDS[one.kind]:<8}{duration_text(one.total_ms):>10}  {one.tasks:,} tasks: {phases}"
+    for thread in threads_of(job, found):
+        yield f"  {duration_text(thread.after_ms)} after its deployment {thread.vertex}/{thread.subtask} {thread.sentence}"
     yield about_calls(rpc_troubles(job, None, found.starts))
     yield from about_jars(jar_downloads(job, found, asked.jar_bytes, asked.link_bytes_per_s))

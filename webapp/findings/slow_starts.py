@@ -1,0 +1,19 @@
+"""What the tasks did that a finding of a slow start is about."""
+
+from typing import Any
+
+from webapp.findings.models import Finding
+from webapp.threads.models import StartingThread
+from webapp.threads.starting_threads import before
+
+RULE = "start.slow_phase"
+
+
+def starting_threads_of(finding: Finding) -> list[StartingThread] | None:
+    """None for a finding of another rule. Of the vertices that it names, else of all."""
+    if finding.rule != RULE:
+        return None
+    data: Any = finding.data if isinstance(finding.data, dict) else {}
+    named = data.get("vertex_ids")
+    vertex_ids = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
+    return before(finding.cluster, finding.job_id, finding.last_seen, vertex_ids)
