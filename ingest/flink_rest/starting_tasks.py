@@ -18,7 +18,10 @@ _STARTING = ("DEPLOYING", "INITIALIZING")
 
 @dataclass(frozen=True, slots=True)
 class StartingTask:
-    """``vertex_name`` as Flink calls its threads; ``subtask`` 0-based; ``state``: DEPLOYING or INITIALIZING, at ``at``."""
+    """``vertex_name`` as Flink calls its threads; ``subtask`` 0-based; ``state``: DEPLOYING or INITIALIZING, at ``at``.
+
+    Instants are those of the JobManager's clock.
+    """
 
     job_id: str
     vertex_id: str
@@ -45,14 +48,16 @@ def taskmanagers_of(tasks: Iterable[StartingTask], at_most: int) -> tuple[str, .
 def _of_vertex(reading: JobAnswers, vertex_id: str) -> list[StartingTask]:
     answer = reading.vertices[vertex_id]
     try:
-        placed, started, name = vertices.placements(answer.body), vertices.started(answer.body), Fields(answer.body).text("name")
+        placed, started = vertices.placements(answer.body), vertices.started(answer.body)
+        payload = Fields(answer.body)
+        name, at = payload.text("name") or "", payload.instant("now") or answer.at
     except Skipped:  # the reading of samples reports it
         return []
     return [
-        StartingTask(reading.job_id, vertex_id, name or "", subtask, place.taskmanager_id, place.state or "", since, answer.at)
+        StartingTask(reading.job_id, vertex_id, name, subtask, place.taskmanager_id, place.state or "", since, at)
         for subtask, place in placed.items()
         if place.taskmanager_id is not None
         and place.state in _STARTING
         and (since := started[subtask].deploying_at) is not None
-        and answer.at - since >= SLOW_AFTER
+        and at - since >= SLOW_AFTER
     ]

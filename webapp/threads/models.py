@@ -51,7 +51,7 @@ class StartingThread(models.Model):
     taskmanager_id = models.CharField(max_length=300)
     state = models.CharField(max_length=16)
     deploying_at = models.DateTimeField(help_text="its deployment began")
-    at = models.DateTimeField(help_text="of the dump")
+    at = models.DateTimeField(help_text="by the JobManager's clock; the dump followed at once")
     sentence = models.TextField(help_text="what the thread did")
     frames = models.JSONField(default=list)
 

@@ -13,7 +13,7 @@ from webapp.threads.requests import shown_thread
 MOST_FRAMES = 40
 SHOWN = 30
 CLOCKS_DIFFER_BY = timedelta(seconds=10)
-"""Instants of tasks are the JobManager's, those of dumps Weir's."""
+"""Of the JobManager and of TaskManagers, whose logs may tell when a start ended."""
 A_START = timedelta(hours=1)
 """A finding is seen when the last task ran; what began longer before is of another start."""
 
@@ -30,7 +30,7 @@ def keep_starting(cluster: str, tasks: Sequence[StartingTask], answers: Sequence
         answer = taken[taskmanager_id]
         ThreadDump.objects.get_or_create(cluster=cluster, taskmanager_id=taskmanager_id, defaults={"wanted_at": answer.at})
         threads = _by_task(answer)
-        found += [_row(cluster, one, answer.at, threads[key]) for one in of_it if (key := (_text(one.vertex_name), one.subtask)) in threads]
+        found += [_row(cluster, one, threads[key]) for one in of_it if (key := (_text(one.vertex_name), one.subtask)) in threads]
     StartingThread.objects.bulk_create(found, ignore_conflicts=True)
 
 
@@ -60,7 +60,7 @@ def _by_task(answer: ThreadDumpAnswer) -> dict[tuple[str, int], DumpedThread]:
     return found
 
 
-def _row(cluster: str, task: StartingTask, at: datetime, thread: DumpedThread) -> StartingThread:
+def _row(cluster: str, task: StartingTask, thread: DumpedThread) -> StartingThread:
     return StartingThread(
         cluster=cluster,
         job_id=task.job_id,
@@ -70,7 +70,7 @@ def _row(cluster: str, task: StartingTask, at: datetime, thread: DumpedThread) -
         taskmanager_id=task.taskmanager_id,
         state=task.state,
         deploying_at=task.deploying_at,
-        at=at,
+        at=task.at,
         sentence=sentence(thread),
         frames=list(thread.frames[:MOST_FRAMES]),
     )
