@@ -133,7 +133,7 @@ def test_page_api_and_command_say_the_same(viewer: Any, home: Path, django_asser
     sentence = verdict(job_starts(job)).sentence
     assert "enrich/0 on flink-tm-" in sentence
     assert "held all others up for 15 s" in sentence
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(21):
         page = viewer.get(reverse("starts", args=at)).content.decode()
     assert sentence in page
     assert "usually" in page
