@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 
 from webapp.charts.job_graph import COMPACT, FULL, NARROW, Edge, Geometry, Layout, Node, lay_out
 from webapp.lib.quantities import usage_text
 from webapp.pressure.blame import NOBODY, Blame
 from webapp.pressure.models import PressureWindow
+from webapp.wording.translation import translated
 
 BAR_PX = 84
 FULL_MS_PER_S = 1000
@@ -108,41 +110,53 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
     name = str(vertex.get("name") or node.key)
     letters = _NAME_LETTERS[geometry]
     parallelism = vertex.get("parallelism")
-    count = f"{parallelism} subtask{'' if parallelism == 1 else 's'}" if parallelism else "subtasks unknown"
+    count = (
+        ngettext("%(count)s subtask", "%(count)s subtasks", int(parallelism)) % {"count": parallelism}
+        if parallelism
+        else gettext("subtasks unknown")
+    )
     in_pool = window.in_pool_p50 if window else None
     out_pool = window.out_pool_p50 if window else None
     known = [ratio for ratio in (in_pool, out_pool) if ratio is not None]
     role = "origin" if node.key in blame.origins else "held" if node.key in blame.held else ""
-    does = "back-pressured" if role == "held" else doing(window)
+    does = gettext("back-pressured") if role == "held" else doing(window)
     line = f"{count} · {does}" if geometry != COMPACT else f"{'' if parallelism is None else f'{parallelism} · '}{does}"
     return DrawnVertex(
         node=node,
         name=name if len(name) <= letters else name[: letters - 1] + "…",
         line=line,
         level=usage_level(max(known, default=None)),
-        pools=(_pool("in", in_pool), _pool("out", out_pool)),
+        pools=(_pool(gettext("in"), in_pool), _pool(gettext("out"), out_pool)),
         window=window,
         role=role,
-        words=f"{name}: {count}, {does}{_said_of(node.key, blame)}. In pool {usage_text(in_pool)}, out pool {usage_text(out_pool)}.",
+        words=gettext("%(name)s: %(count)s, %(does)s%(said)s. In pool %(in_pool)s, out pool %(out_pool)s.")
+        % {
+            "name": name,
+            "count": count,
+            "does": does,
+            "said": _said_of(node.key, blame),
+            "in_pool": usage_text(in_pool),
+            "out_pool": usage_text(out_pool),
+        },
         url=reverse("finding", args=(blame.origins[node.key].finding.pk,)) if node.key in blame.origins else "",
     )
 
 
 def _said_of(key: str, blame: Blame) -> str:
     if key in blame.origins:
-        return f"; origin of the pressure: {blame.origins[key].finding.title}"
-    return f" by {blame.held[key]}" if key in blame.held else ""
+        return gettext("; origin of the pressure: %(title)s") % {"title": translated(blame.origins[key].finding.title)}
+    return gettext(" by %(holder)s") % {"holder": blame.held[key]} if key in blame.held else ""
 
 
 def doing(window: PressureWindow | None) -> str:
     """What more than half of the time of the median subtask goes into; a fact, not yet a verdict."""
     if window is None:
-        return "not measured"
+        return gettext("not measured")
     if (window.backpressured_ms_per_s_p50 or 0) > _MOSTLY * FULL_MS_PER_S or (window.backpressured_share or 0) > _MOSTLY:
-        return "back-pressured"
+        return gettext("back-pressured")
     if (window.busy_ms_per_s_p50 or 0) > _MOSTLY * FULL_MS_PER_S:
-        return "busy"
-    return "free" if window.busy_ms_per_s_p50 is not None or window.backpressured_share is not None else "time unknown"
+        return gettext("busy")
+    return gettext("free") if window.busy_ms_per_s_p50 is not None or window.backpressured_share is not None else gettext("time unknown")
 
 
 def _pool(title: str, ratio: float | None) -> Pool:
