@@ -55,9 +55,9 @@ def size(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     names = {v["vertex_id"]: v.get("name") or "" for v in (view.job.graph or {}).get("vertices") or () if v.get("vertex_id")}
-    span, attempts = view.time_range, shown_attempts(request, view)
+    attempts = shown_attempts(request, view)
     try:
-        heat = read_heat(cluster, attempts.ids, names, view.job.parallelism, span.from_time, span.to_time)
+        heat = read_heat(cluster, attempts.ids, names, view.job.parallelism, attempts.drawn_from, view.time_range.to_time)
     except Exception:  # The lake may be any storage, with any error; the page around the chart must live on.
         log.exception("Pool samples of %s on %s could not be read from the lake", job_id, cluster)
         return _empty(
