@@ -100,7 +100,7 @@ def test_a_state_that_is_not_large_yet_is_left_alone(played):
     assert all(one["window_start"].timestamp() * 1000 + 60_000 > max(small) for one in of_rule(played, "data.skew"))
 
 
-@pytest.mark.parametrize("played", ["1.20.5/large-state"])
+@pytest.mark.parametrize("played", ["1.20.5/large-state", "2.3.0/large-state"])
 def test_a_large_state_that_all_subtasks_share_is_not_uneven(played):
     largest = max(state_of(played, "enrich").values(), key=sum)
     assert min(largest) > LARGE
