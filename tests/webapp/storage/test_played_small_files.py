@@ -14,17 +14,8 @@ from webapp.storage import audit_findings
 from webapp.storage.table_models import AUDIT_MODELS
 
 pytestmark = pytest.mark.django_db
-PLAYED, VERSIONS = "1.20.5/small-files", ("1.20.5", "2.3.0")
+VERSIONS = ("1.20.5", "2.3.0")
 SMALL_BYTES, CHECKPOINT = 1 << 20, "/_metadata"
-
-
-def listed():
-    return played_trees.listed(PLAYED)
-
-
-@pytest.fixture
-def found(lease, weir, tmp_path):
-    return judged(PLAYED, lease, weir, tmp_path)
 
 
 def judged(played, lease, weir, tmp_path, **fields):
@@ -43,16 +34,19 @@ def judged(played, lease, weir, tmp_path, **fields):
     return list(Finding.objects.filter(rule="storage.small_files"))
 
 
-def test_the_job_with_a_file_for_each_state_is_named_with_its_exact_counts(found):
-    small = [size for path, size, _modified in listed() if size <= SMALL_BYTES and not path.endswith(CHECKPOINT)]
-    retained = [path for path, _size, _modified in listed() if path.endswith(CHECKPOINT)]
-    [finding] = found
-    assert (finding.job_id, finding.job_name, finding.severity) == (listed()[0][0].split("/")[0], "lab-small-files", "info")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_job_with_a_file_for_each_state_is_named_with_its_exact_counts(version, lease, weir, tmp_path):
+    played = f"{version}/small-files"
+    listed = played_trees.listed(played)
+    small = [size for path, size, _modified in listed if size <= SMALL_BYTES and not path.endswith(CHECKPOINT)]
+    retained = [path for path, _size, _modified in listed if path.endswith(CHECKPOINT)]
+    [finding] = judged(played, lease, weir, tmp_path)
+    assert (finding.job_id, finding.job_name, finding.severity) == (listed[0].path.split("/")[0], "lab-small-files", "info")
     assert finding.data["small_files"] == len(small) > 1_000
     by_name = {one["name"]: one["value"] for one in finding.evidence}
     assert by_name["small files"] == len(small)
     assert by_name["retained checkpoints"] == len(retained)
-    assert by_name["mean file size"] == pytest.approx(sum(size for _path, size, _modified in listed()) / len(listed()))
+    assert by_name["mean file size"] == pytest.approx(sum(size for _path, size, _modified in listed) / len(listed))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
