@@ -150,9 +150,9 @@ def test_before_the_savepoint_the_timeout_is_not_spoken_of(played: str) -> None:
     assert all(one["as_of"].timestamp() * 1000 > begun_ms + 60_000 for one in of_rule(played, SAVEPOINT_TIMEOUT))
 
 
-def test_a_source_whose_thread_is_blocked_starts_late_by_what_flink_reports_of_it() -> None:
+@pytest.mark.parametrize("played", ["1.20.5/busy-source", "2.3.0/busy-source"])
+def test_a_source_whose_thread_is_blocked_starts_late_by_what_flink_reports_of_it(played: str) -> None:
     """checkpoint.start_delay. The slowest subtask is another one: no barrier comes to it before the source has started."""
-    played = "1.20.5/busy-source"
     (source,) = (id for name, id in vertices(played).items() if name.startswith("Source:"))
     delays = {
         int(found[0]): max(one["start_delay"] for one in body["subtasks"])
@@ -169,6 +169,6 @@ def test_a_source_whose_thread_is_blocked_starts_late_by_what_flink_reports_of_i
         assert slowest(played)[told["checkpoint_id"]].vertex != told["name"]
 
 
-@pytest.mark.parametrize("played", ["1.20.5/slow-sync", "1.20.5/slow-storage", "1.20.5/slow-network"])
+@pytest.mark.parametrize("played", ["1.20.5/slow-sync", "1.20.5/slow-storage", "1.20.5/slow-network", "2.3.0/slow-sync"])
 def test_a_source_that_starts_in_time_is_named_by_no_rule(played: str) -> None:
     assert not [one for one in of_rule(played, "checkpoint.start_delay") if one["data"]["source"]]
