@@ -71,7 +71,17 @@ def test_checkpoints_of_that_job_are_deleted_when_it_is_cancelled(version):
     assert of_rule(f"{version}/short-ask", "checkpoint.deleted_on_cancel")
 
 
-@pytest.mark.parametrize("played", ["1.20.5/few-buffers", "1.20.5/rescaled", "1.20.5/many-tasks", "2.3.0/lost-file", "2.3.0/slow-restore"])
+@pytest.mark.parametrize(
+    "played",
+    [
+        "1.20.5/few-buffers",
+        "1.20.5/rescaled",
+        "2.3.0/rescaled",
+        "1.20.5/many-tasks",
+        "2.3.0/lost-file",
+        "2.3.0/slow-restore",
+    ],
+)
 def test_other_failures_while_jobs_are_deployed_are_no_storm(played):
     """Of many-tasks a few consumers asked for the state of partitions."""
     assert {RULE, "checkpoint.deleted_on_cancel", "checkpoint.uploads_after_end"}.isdisjoint(one["rule"] for one in sights(played))

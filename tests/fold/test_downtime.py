@@ -105,12 +105,15 @@ def test_what_was_told_stays_when_its_lines_are_forgotten() -> None:
     assert outages([*left, *events([job_state(7_300, "RESTARTING")])], left, known) == known
 
 
-ADAPTIVE = "../incidents/1.20.5/rescaled"
+@pytest.fixture(params=["1.20.5", "2.3.0"])
+def rescaled(request: pytest.FixtureRequest) -> str:
+    """Recording under the adaptive scheduler."""
+    return f"../incidents/{request.param}/rescaled"
 
 
-def raw_rescale() -> tuple[int, int, int]:
+def raw_rescale(rescaled: str) -> tuple[int, int, int]:
     """By the log: when the job was CANCELLING and CANCELED, and when the last task of the next graph ran."""
-    (log,) = (RECORDINGS / ADAPTIVE / "logs").glob("*standalonesession*")
+    (log,) = (RECORDINGS / rescaled / "logs").glob("*standalonesession*")
     found = re.findall(
         r"^(\S+ \S+) INFO .*ExecutionGraph.* switched from (state )?\w+ to (\w+)", gzip.decompress(log.read_bytes()).decode(), re.MULTILINE
     )
@@ -119,10 +122,10 @@ def raw_rescale() -> tuple[int, int, int]:
     return of_job["CANCELLING"], of_job["CANCELED"], max(ms for ms, of, state in at if not of and state == "RUNNING")
 
 
-def test_a_restart_under_the_adaptive_scheduler_is_an_outage_and_no_end_of_the_job() -> None:
+def test_a_restart_under_the_adaptive_scheduler_is_an_outage_and_no_end_of_the_job(rescaled: str) -> None:
     """It cancels what runs and makes another graph; two of the tasks do not come back, since it has fewer then."""
-    begun, cancelled, ended = raw_rescale()
-    result = told(recorded_job(ADAPTIVE), JobState(), Settings())
+    begun, cancelled, ended = raw_rescale(rescaled)
+    result = told(recorded_job(rescaled), JobState(), Settings())
     assert [(one["at"], one["ended_at"]) for one in result.state.outages] == [(begun, ended)]
     (detail,) = restarts(result)
     assert (detail["downtime_ms"], detail["parts_ms"]["cancel"]) == (ended - begun, cancelled - begun)
@@ -132,9 +135,9 @@ def test_a_restart_under_the_adaptive_scheduler_is_an_outage_and_no_end_of_the_j
 
 
 @pytest.mark.parametrize("cut_ms", [0, 100, 250, 290, 700])
-def test_its_log_tells_the_same_in_pieces_and_never_an_end(cut_ms: int) -> None:
+def test_its_log_tells_the_same_in_pieces_and_never_an_end(rescaled: str, cut_ms: int) -> None:
     """Cut between CANCELLING, CANCELED, RUNNING and the last task that runs; REST is silent."""
-    job, at = replace(recorded_job(ADAPTIVE), answers=[]), raw_rescale()[0] + cut_ms
+    job, at = replace(recorded_job(rescaled), answers=[]), raw_rescale(rescaled)[0] + cut_ms
     early, late = split(job, lambda row: (row.get("ts") or row.get("observed_at")) < at)
     first = told(early, JobState(), Settings())
     second = told(late, unpacked(first.state.packed()), Settings())
@@ -144,9 +147,9 @@ def test_its_log_tells_the_same_in_pieces_and_never_an_end(cut_ms: int) -> None:
         assert not any(row["kind"] == "terminal" for row in one.annotations)
 
 
-def test_rest_alone_dates_its_restart_by_the_graph_that_was_made_anew() -> None:
-    result = told(replace(recorded_job(ADAPTIVE), events=[]), JobState(), Settings())
+def test_rest_alone_dates_its_restart_by_the_graph_that_was_made_anew(rescaled: str) -> None:
+    result = told(replace(recorded_job(rescaled), events=[]), JobState(), Settings())
     ((at, detail),) = [(row["at"], row["detail"]) for row in result.annotations if row["kind"] == "restart"]
-    cancelled = raw_rescale()[1]
+    cancelled = raw_rescale(rescaled)[1]
     assert cancelled // 1000 * 1000 <= at <= cancelled + 1_000
-    assert 0 < detail["downtime_at_least_ms"] < raw_rescale()[2] - cancelled
+    assert 0 < detail["downtime_at_least_ms"] < raw_rescale(rescaled)[2] - cancelled

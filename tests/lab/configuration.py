@@ -147,7 +147,14 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
     for number in range(1, TASKMANAGERS + 1):
         host, address = layout.taskmanager_host(number)
         hosts.append(f"{address} {host}")
-        own = {"taskmanager.host": host, "taskmanager.bind-host": address, "io.tmp.dirs": str(layout.folder / f"tmp-tm{number}")}
+        own = {
+            "taskmanager.host": host,
+            "taskmanager.bind-host": address,
+            "io.tmp.dirs": str(layout.folder / f"tmp-tm{number}"),
+            # RocksDB names its log after the whole path of its directory. Below the former, that of a state that is being rescaled
+            # is longer than the 255 characters of a file name: no subtask can restore it.
+            "state.backend.rocksdb.localdir": str(layout.folder / f"db{number}"),
+        }
         if incident.network_bytes_per_s is not None:
             announced, listening = layout.data_ports(number)
             own |= {"taskmanager.data.port": str(announced), "taskmanager.data.bind-port": str(listening)}

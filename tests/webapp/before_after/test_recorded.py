@@ -106,16 +106,33 @@ def test_attempts_that_restore_one_another_are_compared_with_what_is_configured_
     assert measured(found, "full state").after.count == len(own)
 
 
-def test_a_rescale_keeps_its_id_and_its_pressure_is_compared_by_vertex(taken_up):
-    (of,) = taken_up("incidents/1.20.5/rescaled")
-    mark = JobAnnotation.objects.filter(kind="rescale").order_by("at").first()
-    found = changed(of, mark.at)
+def rescaled(version, taken_up):
+    (of,) = taken_up(f"incidents/{version}/rescaled")
+    return of, changed(of, JobAnnotation.objects.filter(kind="rescale").order_by("at").first().at)
+
+
+@pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
+def test_a_job_that_is_rescaled_keeps_its_id_and_nothing_of_it_is_configured_otherwise(version, taken_up):
+    _of, found = rescaled(version, taken_up)
     assert "rescale" in {one.kind for one in found.marks}
     assert found.changes is None
-    vertices = {vertex["name"] for vertex in of.graph["vertices"]}
-    assert {one.vertex for one in found.pressure} == vertices
+
+
+def test_pressure_around_a_rescale_is_compared_by_vertex(taken_up):
+    of, found = rescaled("1.20.5", taken_up)
+    assert {one.vertex for one in found.pressure} == {vertex["name"] for vertex in of.graph["vertices"]}
     for one in found.pressure:
         assert one.comparison.before.count + one.comparison.after.count > 0
+
+
+def test_a_rescale_in_the_second_of_two_minutes_that_are_known_has_no_pressure_to_compare(taken_up):
+    """The first minute begins before the window of half a minute, the second one is that in which it happened."""
+    _of, found = rescaled("2.3.0", taken_up)
+    minutes = set(PressureWindow.objects.values_list("window_start", flat=True))
+    assert len(minutes) == 2
+    assert min(minutes) < found.windows.start < max(minutes) < found.windows.at < max(minutes) + timedelta(minutes=1)
+    assert found.pressure == []
+    assert "No minute of buffer pressure is known in both windows." in found.unknown
 
 
 @pytest.fixture

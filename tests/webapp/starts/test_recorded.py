@@ -78,9 +78,9 @@ def test_where_no_answer_tells_the_log_does(recording: str, home: Path) -> None:
         assert ("restore" in one.phase_of) == ("INITIALIZING" in lines)
 
 
-def test_a_rescale_under_the_adaptive_scheduler_is_told_by_its_phases(home: Path) -> None:
+@pytest.mark.parametrize("recording", ["incidents/1.20.5/rescaled", "incidents/2.3.0/rescaled"])
+def test_a_rescale_under_the_adaptive_scheduler_is_told_by_its_phases(recording: str, home: Path) -> None:
     """The job is never RESTARTING: what ran is cancelled, and a new execution graph made."""
-    recording = "incidents/1.20.5/rescaled"
     (job,) = taken_up(recording, home)
     rescale, first = job_starts(job).starts
     assert (first.kind, first.tasks, rescale.kind, rescale.tasks) == ("start", 8, "rescale", 6)
@@ -217,9 +217,9 @@ def test_a_job_whose_calls_came_in_time_says_so_and_one_without_logs_that_it_is_
     assert about_calls(rpc_troubles(job, None, ())).startswith("Whether calls timed out is not known")
 
 
-def test_of_a_start_of_1500_tasks_the_slowest_hundredth_is_named_and_whoever_straggled(viewer: Any, home: Path) -> None:
+@pytest.mark.parametrize("recording", ["incidents/1.20.5/many-tasks"])
+def test_of_a_start_of_1500_tasks_the_slowest_hundredth_is_named_and_whoever_straggled(recording: str, viewer: Any, home: Path) -> None:
     """By hand, out of Flink's last answers: from DEPLOYING to RUNNING, over five vertices of 300 subtasks."""
-    recording = "incidents/1.20.5/many-tasks"
     (job,) = taken_up(recording, home)
     newest: dict[str, list[Any]] = {}
     for line in gzip.decompress((FIXTURES / recording / "rest.jsonl.gz").read_bytes()).decode().splitlines():
