@@ -10,7 +10,12 @@ BUSY, SLOW_SYNC = "pressure.root", "checkpoint.sync"
 
 def dumped_vertex_of(finding: Finding) -> str | None:
     """Of an open finding, the vertex whose threads are worth a look; None for findings of other rules."""
-    data: Any = finding.data if finding.state == FindingState.OPEN and isinstance(finding.data, dict) else {}
+    return slow_vertex_of(finding) if finding.state == FindingState.OPEN else None
+
+
+def slow_vertex_of(finding: Finding) -> str | None:
+    """The same, open or not."""
+    data: Any = finding.data if isinstance(finding.data, dict) else {}
     if finding.rule == SLOW_SYNC:
         slowest = data.get("slowest")
         data = slowest[-1] if isinstance(slowest, list) and slowest and isinstance(slowest[-1], dict) else {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 from django.utils.translation import gettext
 
@@ -19,6 +20,8 @@ NAMED = 5
 """States in a sentence."""
 MOST_FILES = 20
 """Opened to learn what is described outside the ``_metadata``, one an operator."""
+MOST_READING_S = 10
+"""After that no further one is opened: a page and a report do not wait for a slow storage."""
 _DESCRIBES = ("meta", "keygroups")
 
 
@@ -50,16 +53,19 @@ class StateExpiry:
             return ""
         if not forever:
             return gettext("Every keyed state that its newest checkpoint describes has a time-to-live.")
-        named = ", ".join(f"{one.operator}: {one.name}" for one in forever[:NAMED]) + ("…" if len(forever) > NAMED else "")
         return gettext("%(forever)s of %(known)s keyed states have no time-to-live: %(named)s.") % {
             "forever": len(forever),
             "known": len(known),
-            "named": named,
+            "named": named_states(forever),
         }
 
     @property
     def forever(self) -> list[NamedState]:
         return [one for one in self.states if one.expires is False]
+
+
+def named_states(states: Sequence[NamedState]) -> str:
+    return ", ".join(f"{one.operator}: {one.name}" for one in states[:NAMED]) + ("…" if len(states) > NAMED else "")
 
 
 def state_expiry(job: JobCurrent) -> StateExpiry:
@@ -89,9 +95,11 @@ def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
                 if isinstance(part, Handle) and part.kind in _DESCRIBES and part.stream is not None:
                     first.setdefault(piece.operator.operator_id, (piece.operator, part.stream))
     found: list[NamedState] = []
+    until = monotonic() + MOST_READING_S
     for number, (key, (operator, stream)) in enumerate(first.items()):
         name = operator.name or names.get(key) or key
-        content = _description(file, stream) if stream.inline_at is not None or number < MOST_FILES else None
+        may_open = number < MOST_FILES and monotonic() < until
+        content = _description(file, stream) if stream.inline_at is not None or may_open else None
         if content is None:
             found.append(NamedState(key, name, "", "", None))
         else:

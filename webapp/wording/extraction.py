@@ -70,6 +70,7 @@ SOURCES = (
     "webapp/reports/gathering/*.py",
     "webapp/reports/renderers/pdf.py",
     "webapp/reports/stored_reports.py",
+    "webapp/storage/state_expiry.py",
 )
 """Modules whose sentences pages show as they were stored."""
 

@@ -9,7 +9,9 @@ from webapp.wording.forms import FIGURE, FOREIGN, NAME, NAMES, NUMBER, PHRASE
 
 _FIGURES = frozenset({"bytes_text", "ms_text", "share_text", "duration_text", "span_text", "percent_text"})
 _INSTANTS = frozenset({"instant_text", "_range"})
-_OF_NAMES = frozenset({"brief", "brief_name", "vertex_name", "subtask_text", "str", "int", "len", "round", "sum", "min", "max"})
+_OF_NAMES = frozenset(
+    {"brief", "brief_name", "vertex_name", "subtask_text", "named_states", "str", "int", "len", "round", "sum", "min", "max"}
+)
 _OF_OTHERS = frozenset({"message", "exception", "failure_message", "group"})
 _FIELDS_OF_OTHERS = _OF_OTHERS | {"error", "last_error", "trouble"}
 """What Flink or a storage says; ``group``: failures by their exception."""

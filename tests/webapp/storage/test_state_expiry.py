@@ -111,3 +111,14 @@ def test_a_serializer_that_knows_of_expiry_says_whether_it_is_on(flag: bytes, ex
     state = b"\x00\x03sum\x00\x00\x00\x00\x00\x00\x00\x01\x00\x10KEYED_STATE_TYPE\x00\x05VALUE" + AWARE + flag
     assert [tuple(one) for one in described_states(state)] == [("sum", "VALUE", expires)]
     assert described_states(b"nothing of that") == []
+
+
+@pytest.mark.django_db
+def test_a_slow_storage_is_not_waited_for_file_by_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tarfile.open(FIXTURES / "apart" / "2.3.0.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    (metadata,) = tmp_path.glob("*/_metadata")
+    of = completed(int(metadata.parent.name.removeprefix("chk-")), metadata.parent)
+    StorageRoot.objects.create(uri=f"file:{tmp_path}")
+    monkeypatch.setattr("webapp.storage.state_expiry.MOST_READING_S", 0)
+    assert [(one.name, one.expires) for one in state_expiry(of).states] == [("", None)]

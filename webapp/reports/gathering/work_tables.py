@@ -1,4 +1,4 @@
-"""What Weir works out of the tasks of one job: memory, state backend, transactions, data in flight, copy, threads; a table each."""
+"""What Weir works out of the tasks of one job: memory, state, transactions, data in flight, copy, threads; a table each."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,10 +14,11 @@ from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.replication.job_replication import job_replication
 from webapp.reports import texts
 from webapp.reports.document import Table
+from webapp.reports.gathering import busy_vertices, state_expiry
 from webapp.reports.gathering.scope import ReportScope
 from webapp.resources import words as of_resources
 from webapp.resources.lookup import look_up_resources
-from webapp.threads.job_threads import job_threads
+from webapp.threads.job_threads import JobThreads, job_threads
 
 MOST_ROWS = 20
 
@@ -27,10 +28,13 @@ def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table
     at = min(scope.end, job.last_seen_at or job.as_of)
     yield from _resources(job, at)
     yield from _backend(job, at)
+    yield from state_expiry.tables(job)
     yield from _transactions(job, scope)
     yield from _in_flight(job, at)
     yield from _replication(job, now)
-    yield from _threads(job, scope, at, now)
+    dumped = job_threads(job, at, now)
+    yield from busy_vertices.tables(job, scope, dumped)
+    yield from _threads(scope, dumped)
 
 
 def _resources(job: JobCurrent, at: datetime) -> Iterator[Table]:
@@ -112,10 +116,10 @@ def _replication(job: JobCurrent, now: datetime) -> Iterator[Table]:
     yield Table("Copy of its checkpoints", ("As of the report", ""), rows, (), note)
 
 
-def _threads(job: JobCurrent, scope: ReportScope, at: datetime, now: datetime) -> Iterator[Table]:
+def _threads(scope: ReportScope, dumped: JobThreads) -> Iterator[Table]:
     """Of dumps that were taken in the time of the report."""
     rows = []
-    for one in job_threads(job, at, now).taskmanagers:
+    for one in dumped.taskmanagers:
         if one.row and one.row.taken_at and scope.start <= one.row.taken_at <= scope.end:
             rows += [(texts.name(task.thread.name), texts.bounded(task.does), str(task.in_a_row)) for task in one.of_job]
     if rows:
