@@ -11,7 +11,7 @@ from tests.played import answers, evidence, of_rule
 from tests.windows import recorded_windows
 
 RULE = "checkpoint.in_flight_share"
-OVERTAKING = "2.3.0/overtaking"
+OVERTAKING = ["1.20.5/overtaking", "2.3.0/overtaking"]
 
 
 def judged(window, limits=LIMITS):
@@ -22,11 +22,12 @@ def newest_of_l2():
     return recorded_windows("1.20.5-L2")[-1]
 
 
-def test_the_share_is_that_of_flinks_own_counters():
+@pytest.mark.parametrize("played", OVERTAKING)
+def test_the_share_is_that_of_flinks_own_counters(played):
     told = {}
-    for answer in answers(OVERTAKING, r"/jobs/[0-9a-f]{32}/checkpoints"):
+    for answer in answers(played, r"/jobs/[0-9a-f]{32}/checkpoints"):
         told |= {one["id"]: one for one in answer.body["history"] if one["status"] == "COMPLETED"}
-    sights = of_rule(OVERTAKING, RULE)
+    sights = of_rule(played, RULE)
     assert sights and {one["severity"] for one in sights} == {"info"}
     for sight in sights:
         counted = [told[number] for number in sight["data"]["checkpoints"]]
@@ -36,12 +37,13 @@ def test_the_share_is_that_of_flinks_own_counters():
         assert "buffer-debloat.enabled: true" in sight["next_step"]
 
 
-def test_unaligned_checkpoints_of_a_job_that_keeps_up_hold_next_to_nothing_in_flight():
-    *_, last = answers("2.3.0/summed-merged", r"/jobs/[0-9a-f]{32}/checkpoints")
+@pytest.mark.parametrize("played", ["1.20.5/summed-merged", "2.3.0/summed-merged"])
+def test_unaligned_checkpoints_of_a_job_that_keeps_up_hold_next_to_nothing_in_flight(played):
+    *_, last = answers(played, r"/jobs/[0-9a-f]{32}/checkpoints")
     done = [one for one in last.body["history"] if one["status"] == "COMPLETED" and one["checkpoint_type"] == "UNALIGNED_CHECKPOINT"]
     assert len(done) >= 5
     assert 0 < sum(one["persisted_data"] for one in done) < 0.1 * sum(one["checkpointed_size"] for one in done)
-    assert not of_rule("2.3.0/summed-merged", RULE)
+    assert not of_rule(played, RULE)
 
 
 @pytest.mark.parametrize("recording", ["1.12.5-G", "1.20.5-B", "1.20.5-F"])

@@ -137,13 +137,17 @@ def test_event_time_that_stands_still_for_less_than_five_minutes_is_left_alone(p
     assert all(one["as_of"].timestamp() >= moved + 300 for one in of_rule(played, "watermark.stalled"))
 
 
-def test_a_partition_without_data_that_is_declared_idle_holds_nothing():
-    """Beside one that is not, on the same cluster and for as long: as silent, but event time moves on."""
-    played = "2.3.0/declared-idle:lab-declared-idle"
+@pytest.mark.parametrize("played", ["1.20.5/declared-idle", "2.3.0/declared-idle:lab-declared-idle"])
+def test_a_partition_without_data_that_is_declared_idle_holds_nothing(played):
+    """As silent as the one that is not, and for as long, on 2.3.0 on the same cluster: but event time moves on."""
     source = next(name for name in vertices(played) if name.startswith("Source"))
-    silent = [at for at, rate in measured(played, source, "numRecordsOutPerSecond")[1] if rate == 0]
-    assert silent[-1] - silent[0] > 300
+    rates = measured(played, source, "numRecordsOutPerSecond")[1]
+    spoke = max(at for at, rate in rates if rate)
+    silent_s = rates[-1][0] - min(at for at, _rate in rates if at > spoke)
+    assert silent_s > 300
     for samples in measured(played, "parse", "currentInputWatermark").values():
-        marks = [mark for at, mark in samples if at >= silent[0]]
-        assert len(marks) > 5 and marks == sorted(set(marks))
+        marks = [mark for at, mark in samples if at > spoke]
+        # Flink answers a poll with figures that it fetched at the one before now and then: the same mark twice.
+        assert marks == sorted(marks) and len(set(marks)) > 5
+        assert marks[-1] - marks[0] > 0.9 * silent_s * 1000
     assert of_rule(played, "watermark.stalled") == []

@@ -50,7 +50,7 @@ def buffers_by_hand(recording):
     return count
 
 
-@pytest.mark.parametrize("recording", ["recordings/1.20.5/L2", "incidents/2.3.0/overtaking"])
+@pytest.mark.parametrize("recording", ["recordings/1.20.5/L2", "incidents/1.20.5/overtaking", "incidents/2.3.0/overtaking"])
 def test_what_was_persisted_is_what_flink_told_and_no_more_than_can_be_in_flight(recording, home, viewer: Client):
     of = taken_up(recording, home)
     at = (CLUSTER, of.job_id)
