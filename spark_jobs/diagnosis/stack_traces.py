@@ -15,6 +15,7 @@ FRAME = re.compile(r"^\s+at (?:[\w.@/-]+/)?([\w.$<>]+)\(([^)]*)\)")
 _HEAD_CHARS = 400
 _FRAMES_KEPT = 2
 _LEFT_OUT = "\t..."
+_MIDDLE = " … "
 
 
 def condensed(trace: str | None, most_chars: int) -> str | None:
@@ -40,13 +41,21 @@ def condensed(trace: str | None, most_chars: int) -> str | None:
     return "\n".join(kept[0])[:most_chars] if len(kept[0]) > 1 else trace[:most_chars]
 
 
+def brief(message: str, most_chars: int) -> str:
+    """The message where it fits, else without its middle: a path of any length comes first, and last what is wrong with it."""
+    if len(message) <= most_chars:
+        return message
+    end = most_chars // 3
+    return f"{message[: most_chars - end - len(_MIDDLE)]}{_MIDDLE}{message[len(message) - end :]}"[:most_chars]
+
+
 def is_own(frame: str) -> bool:
     """Whether a frame, without what stands in brackets, is of the job's own code."""
     return not frame.startswith(FRAMEWORK)
 
 
 def _kept(part: list[str]) -> list[str]:
-    kept, frames, own = [part[0][:_HEAD_CHARS]], 0, False
+    kept, frames, own = [brief(part[0], _HEAD_CHARS)], 0, False
     for line in part[1:]:
         found = FRAME.match(line)
         if found is None:

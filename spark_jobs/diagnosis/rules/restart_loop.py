@@ -9,6 +9,7 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import is_lost_taskmanager, lost_taskmanager, root_of
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow
+from spark_jobs.diagnosis.stack_traces import brief
 from spark_jobs.diagnosis.statistics import counts_of, largest_group, median
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -19,6 +20,7 @@ LOST = "TaskManager lost"
 UNTOLD = "no exception reported"
 RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
+MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
 """What Flink wraps is reported by another task or another source at about the same time."""
 COUNTED = "region_restart"
@@ -186,7 +188,7 @@ def _cause(group: str, often: int, of: int, message: str, lost: list[str], host:
         who = list_text(lost) or "one that nothing names"
         return f"TaskManagers were lost ({times}): {who}. Killed for memory, evicted, or cut off from the network."
     where = f" {share_text(host[1])} of the failures were on {host[0]}." if host else ""
-    return f"{times} the root was {group}{f' ({message[:200]})' if message else ''}.{where}"
+    return f"{times} the root was {group}{f' ({brief(message, MESSAGE_CHARS)})' if message else ''}.{where}"
 
 
 def _next_step(group: str, host: tuple[str, float] | None, only_task: str | None) -> str:
