@@ -92,14 +92,23 @@ def sentence(thread: DumpedThread) -> str:
     what = doing(thread)
     own, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
     where = f" in {own}" if own else ""
-    calling = f", calling {innermost}" if own and innermost != own else "" if own or not innermost else f" in {innermost}"
+    calling = f", calling {innermost}" if own and innermost != own else ""
     held = f", held by {thread.owner}" if thread.owner else ""
     checkpoint = ", for a checkpoint" if in_checkpoint(thread) else ""
     if what == "waits for work":
         return "waits for work"
     if what == "is blocked by a lock":
+        where = where or (f" in {innermost}" if innermost else "")
         return f"is blocked{where}{calling} by {thread.lock or 'a lock'}{held}{checkpoint}"
-    return f"{what}{where}{calling}{held}{checkpoint}"
+    method = own or innermost
+    if not method:
+        return f"{what}{held}{checkpoint}"
+    # Each a sentence of its own, which is translated as such.
+    if what == "is in RocksDB":
+        return f"is in RocksDB in {method}{calling}{held}{checkpoint}"
+    if what == "waits for room in its output":
+        return f"waits for room in its output in {method}{calling}{held}{checkpoint}"
+    return f"runs in {method}{calling}{held}{checkpoint}" if what == "runs" else f"waits in {method}{calling}{held}{checkpoint}"
 
 
 def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]:

@@ -73,7 +73,7 @@ def _happened(rows: Sequence[HostEvent]) -> Iterator[Moment]:
 
 
 def _words(row: HostEvent) -> tuple[str, str]:
-    task = f"{row.vertex_name or 'a task'}{'' if row.subtask is None else f'/{row.subtask}'}"
+    task = f"{row.vertex_name or gettext('a task')}{'' if row.subtask is None else f'/{row.subtask}'}"
     detail = row.detail or ""
     if row.kind == "decline":
         return gettext("Checkpoint %(checkpoint_id)s declined by %(task)s") % {"checkpoint_id": row.checkpoint_id, "task": task}, detail

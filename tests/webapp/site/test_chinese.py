@@ -102,6 +102,7 @@ TERMS = frozenset(
         "windows",
         "watermarks",
         "key",
+        "keyed",
         "group",
         "changelog",
         "exactly",

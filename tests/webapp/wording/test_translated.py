@@ -115,3 +115,14 @@ def test_a_hostile_text_takes_no_longer_than_others(chinese):
 
 def test_the_sentences_are_those_of_the_code():
     assert generated.PATH.read_text() == generated.text(), "run manage.py stored_sentences"
+
+
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        ("waits in a.Enrich.open, calling java.lang.Thread.sleep", "在 a.Enrich.open 中等待，调用 java.lang.Thread.sleep"),
+        ("is in RocksDB in a.B.c, calling org.x.y, for a checkpoint", "位于 RocksDB，在 a.B.c 中，调用 org.x.y，用于检查点"),
+    ],
+)
+def test_what_a_thread_does_is_said_with_its_methods_as_they_are_named(chinese, does, said):
+    assert translated(does) == said
