@@ -78,6 +78,7 @@ def test_checkpoints_of_that_job_are_deleted_when_it_is_cancelled(version):
         "1.20.5/rescaled",
         "2.3.0/rescaled",
         "1.20.5/many-tasks",
+        "2.3.0/many-tasks",
         "2.3.0/lost-file",
         "2.3.0/slow-restore",
     ],

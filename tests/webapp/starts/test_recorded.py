@@ -217,7 +217,7 @@ def test_a_job_whose_calls_came_in_time_says_so_and_one_without_logs_that_it_is_
     assert about_calls(rpc_troubles(job, None, ())).startswith("Whether calls timed out is not known")
 
 
-@pytest.mark.parametrize("recording", ["incidents/1.20.5/many-tasks"])
+@pytest.mark.parametrize("recording", ["incidents/1.20.5/many-tasks", "incidents/2.3.0/many-tasks"])
 def test_of_a_start_of_1500_tasks_the_slowest_hundredth_is_named_and_whoever_straggled(recording: str, viewer: Any, home: Path) -> None:
     """By hand, out of Flink's last answers: from DEPLOYING to RUNNING, over five vertices of 300 subtasks."""
     (job,) = taken_up(recording, home)
