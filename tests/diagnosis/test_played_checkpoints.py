@@ -86,16 +86,17 @@ def test_no_other_phase_is_blamed(played: str, phase: str) -> None:
     assert {one["rule"] for one in sights(played)} & phases == {f"checkpoint.{phase}"}
 
 
-def test_work_on_an_expired_checkpoint_beside_a_later_one_is_that_of_the_logs_of_flink_2_3() -> None:
+@pytest.mark.parametrize("played", ["1.20.5/expired", "2.3.0/expired"])
+def test_work_on_an_expired_checkpoint_beside_a_later_one_is_that_of_the_jobmanagers_log(played: str) -> None:
     """A late acknowledgement of one that had expired comes after the trigger of the next one."""
-    (log,) = (FOLDER / "2.3.0/expired/logs").glob("*standalonesession*")
+    (log,) = (FOLDER / played / "logs").glob("*standalonesession*")
     begun, late = {}, {}
     for line in gzip.decompress(log.read_bytes()).decode().splitlines():
         if one := re.search(r"Triggering checkpoint (\d+) \(type", line):
             begun[int(one[1])] = line[:23]
         elif one := re.search(r"late message for now expired checkpoint attempt (\d+) ", line):
             late[int(one[1])] = line[:23]
-    told = of_rule("2.3.0/expired", "checkpoint.uploads_after_end")
+    told = of_rule(played, "checkpoint.uploads_after_end")
     assert told and {one["severity"] for one in told} == {"warning"}
     for sight in told:
         newest = max(sight["data"]["together"])
