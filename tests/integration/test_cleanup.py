@@ -176,6 +176,7 @@ def _purge(lab: Lab, weir: RunningWeir, story: Story) -> None:
 def _until_settled(weir: RunningWeir, name: str, verb: str) -> dict[str, Any]:
     told: dict[str, Any] = {}
     for _ in range(TRIES):
+        # Where a worker carries it out for longer than this, asking again tells what became of it.
         run = weir.manage("apply_cleanup", name, verb, "--json", "--wait", "480")
         if run.returncode == 0:
             told = json.loads(run.stdout.splitlines()[-1])

@@ -18,6 +18,8 @@ from webapp.work.models import DueWork
 PREFIX = "storage/plan-"
 """With a plan's number."""
 STATE_OF = {APPLY: PlanState.APPLYING, UNDO: PlanState.UNDOING, PURGE: PlanState.PURGING}
+REACHED = {APPLY: (PlanState.QUARANTINED, PlanState.UNMOVED), UNDO: (PlanState.UNDONE,), PURGE: (PlanState.PURGED,)}
+"""Where an order has led once it is carried out."""
 RETRY_S = 600
 """Between two tries of a plan; a clean-up is never urgent."""
 

@@ -13,7 +13,8 @@ from tests.webapp.builders import person
 from tests.webapp.cleanup.worlds import World, date
 from webapp.cleanup import orders
 from webapp.cleanup.choices import PlanState
-from webapp.cleanup.management.commands import approve_cleanup
+from webapp.cleanup.errors import PlanActionRefused
+from webapp.cleanup.management.commands import apply_cleanup, approve_cleanup
 from webapp.cleanup.models import CleanupPlan
 
 Run = Callable[..., str]
@@ -84,6 +85,39 @@ def test_apply_and_undo_show_what_became_of_the_files(run: Run, plan: CleanupPla
     code, said = code_of(run, "apply_cleanup", plan.short_name, "--purge")
     assert code == 3 and "can be undone until" in said
     assert json.loads(run("apply_cleanup", plan.short_name, "--undo", "--json"))["undo"]["restored"] == 1 and orphan.exists()
+
+
+def test_what_is_done_is_not_done_again_and_is_no_error(run: Run, plan: CleanupPlan, orphan: Path) -> None:
+    approve(plan)
+    first = run("apply_cleanup", plan.short_name, "--apply", "--json")
+    assert run("apply_cleanup", plan.short_name, "--apply", "--json") == first
+    assert "in quarantine already: there is nothing left to do" in run("apply_cleanup", plan.short_name, "--apply")
+    CleanupPlan.objects.update(purge_at=timezone.now())
+    first = run("apply_cleanup", plan.short_name, "--purge", "--json")
+    assert json.loads(first)["state"] == "purged"
+    assert run("apply_cleanup", plan.short_name, "--purge", "--json") == first
+    code, said = code_of(run, "apply_cleanup", plan.short_name, "--undo")
+    assert code == 3 and "it is purged" in said and not orphan.exists()
+
+
+def test_a_purge_that_a_worker_ends_after_the_plan_was_read_is_no_error(
+    run: Run, plan: CleanupPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(*_order: object) -> None:
+        CleanupPlan.objects.update(state=PlanState.PURGED)
+        raise PlanActionRefused("Plan cannot be purged: it is purged.")
+
+    monkeypatch.setitem(apply_cleanup.VERBS, "purge", too_late)
+    assert json.loads(run("apply_cleanup", plan.short_name, "--purge", "--json"))["state"] == "purged"
+
+
+def test_doubt_that_stopped_a_worker_is_exit_code_1(run: Run, plan: CleanupPlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(of: CleanupPlan, *_order: object) -> None:
+        of.state, of.trouble = PlanState.HALTED, "A checkpoint cannot be read."
+        of.save()
+
+    monkeypatch.setitem(apply_cleanup.VERBS, "apply", stopped)
+    assert code_of(run, "apply_cleanup", plan.short_name, "--apply") == (1, "A checkpoint cannot be read.")
 
 
 def test_doubt_is_exit_code_1(run: Run, plan: CleanupPlan, audited: World, orphan: Path) -> None:

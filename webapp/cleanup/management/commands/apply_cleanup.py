@@ -33,7 +33,7 @@ class Command(PreparedCommand):
         "Print what carrying out PLAN would do; with --apply move its files to quarantine, with --undo put them back, with --purge delete "
         "what waited long enough. Everything is audited again right before; what changed is skipped and listed. It may be stopped at any "
         "time and continues where it stopped. Exit code 0, 1 where something failed or doubt stopped it, 2 where the input is invalid, "
-        "3 where the plan is not approved, has expired, or is past that."
+        "3 where the plan is not approved, has expired, or is past that. What is done already is said again, with exit code 0."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -80,9 +80,21 @@ class Command(PreparedCommand):
             self.stdout.write(f"{plan.approved_name} approved it. With --apply a fresh audit decides which of them go.")
 
     def _order(self, plan: CleanupPlan, verb: str) -> None:
-        """What is under way already is gone on with."""
-        if plan.state != orders.STATE_OF[verb]:
-            VERBS[verb](plan, command_line_name(), timezone.now())
+        """What is under way already is gone on with; what is done is not done again, and is no error."""
+        if plan.state != orders.STATE_OF[verb] and not self._is_done(plan, verb):
+            try:
+                VERBS[verb](plan, command_line_name(), timezone.now())
+            except PlanActionRefused:
+                # A worker may have come to the end of it since the plan was read.
+                plan.refresh_from_db()
+                if not self._is_done(plan, verb):
+                    raise
+
+    def _is_done(self, plan: CleanupPlan, verb: str) -> bool:
+        if plan.state not in orders.REACHED[verb]:
+            return False
+        self.say(f"Plan {plan.short_name} is {plan.get_state_display()} already: there is nothing left to do.")
+        return True
 
     def _carry_out(self, plan: CleanupPlan, verb: str, wait_s: float) -> None:
         give_up = time.monotonic() + wait_s
@@ -99,6 +111,8 @@ class Command(PreparedCommand):
                 time.sleep(LOOK_AGAIN_S)
             plan.refresh_from_db()
         self._report(plan, verb)
+        if plan.state not in orders.REACHED[verb]:
+            raise CommandError(plan.trouble or f"Plan {plan.short_name} is {plan.get_state_display()}.", returncode=1)
 
     def _report(self, plan: CleanupPlan, verb: str) -> None:
         done: Counter[str] = Counter({name: count for name, count in plan.done(verb).items() if isinstance(count, int)})
