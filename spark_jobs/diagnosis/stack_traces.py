@@ -41,7 +41,7 @@ def condensed(trace: str | None, most_chars: int) -> str | None:
     return "\n".join(kept[0])[:most_chars] if len(kept[0]) > 1 else trace[:most_chars]
 
 
-def brief(message: str, most_chars: int) -> str:
+def without_middle(message: str, most_chars: int) -> str:
     """The message where it fits, else without its middle: a path of any length comes first, and last what is wrong with it."""
     if len(message) <= most_chars:
         return message
@@ -55,7 +55,7 @@ def is_own(frame: str) -> bool:
 
 
 def _kept(part: list[str]) -> list[str]:
-    kept, frames, own = [brief(part[0], _HEAD_CHARS)], 0, False
+    kept, frames, own = [without_middle(part[0], _HEAD_CHARS)], 0, False
     for line in part[1:]:
         found = FRAME.match(line)
         if found is None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.diagnosis.root_exceptions import root_of
-from spark_jobs.diagnosis.stack_traces import brief, condensed
+from spark_jobs.diagnosis.stack_traces import without_middle, condensed
 
 RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
 STAMP = re.compile(r"^\d{4}-\d\d-\d\d ")
@@ -68,14 +68,14 @@ def test_what_stands_behind_a_long_path_stays() -> None:
     frames = "".join(f"\tat org.apache.flink.Frame{n}.run(Frame{n}.java:{n})\n" for n in range(60))
     short = condensed(f"java.lang.Exception: outer\n{frames}Caused by: org.rocksdb.RocksDBException: {said}\n{frames}", 2_000)
     message = root_of("x", short).message
-    for one in (message, brief(message, 200)):
+    for one in (message, without_middle(message, 200)):
         assert one.startswith("While open a file for appending: /var/log/flink/data_tm_")
         assert one.endswith("_LOG: File name too long")
-    assert len(brief(message, 200)) == 200
+    assert len(without_middle(message, 200)) == 200
 
 
 @given(st.text(max_size=40), st.integers(0, 30))
 def test_a_message_is_never_longer_than_it_may_be_and_what_fits_is_whole(message: str, most: int) -> None:
-    short = brief(message, most)
+    short = without_middle(message, most)
     assert len(short) <= most
     assert len(message) > most or short == message

@@ -9,7 +9,7 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import is_lost_taskmanager, lost_taskmanager, root_of
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow
-from spark_jobs.diagnosis.stack_traces import brief
+from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.statistics import counts_of, largest_group, median
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -188,7 +188,7 @@ def _cause(group: str, often: int, of: int, message: str, lost: list[str], host:
         who = list_text(lost) or "one that nothing names"
         return f"TaskManagers were lost ({times}): {who}. Killed for memory, evicted, or cut off from the network."
     where = f" {share_text(host[1])} of the failures were on {host[0]}." if host else ""
-    return f"{times} the root was {group}{f' ({brief(message, MESSAGE_CHARS)})' if message else ''}.{where}"
+    return f"{times} the root was {group}{f' ({without_middle(message, MESSAGE_CHARS)})' if message else ''}.{where}"
 
 
 def _next_step(group: str, host: tuple[str, float] | None, only_task: str | None) -> str:
