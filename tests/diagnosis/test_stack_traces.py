@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.diagnosis.root_exceptions import root_of
-from spark_jobs.diagnosis.stack_traces import without_middle, condensed
+from spark_jobs.diagnosis.stack_traces import condensed, without_middle
 
 RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
 STAMP = re.compile(r"^\d{4}-\d\d-\d\d ")
