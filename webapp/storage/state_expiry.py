@@ -10,6 +10,7 @@ from ingest.metadata.errors import MetadataError
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.keyed_states import MOST_BYTES, described_states
 from ingest.metadata.pieces import Handle, KeyedState, Operator, Stream
+from spark_jobs.diagnosis.wording import brief
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.storage.xray.location import NotLocated, located, referred
@@ -65,7 +66,8 @@ class StateExpiry:
 
 
 def named_states(states: Sequence[NamedState]) -> str:
-    return ", ".join(f"{one.operator}: {one.name}" for one in states[:NAMED]) + ("…" if len(states) > NAMED else "")
+    """The first ones; operators of SQL may have names of kilobytes."""
+    return ", ".join(f"{brief(one.operator)}: {brief(one.name)}" for one in states[:NAMED]) + ("…" if len(states) > NAMED else "")
 
 
 def state_expiry(job: JobCurrent) -> StateExpiry:

@@ -17,7 +17,7 @@ from tests.webapp.builders import cluster, finding, job
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import StorageRoot
-from webapp.storage.state_expiry import state_expiry
+from webapp.storage.state_expiry import NamedState, StateExpiry, state_expiry
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "metadata" / "expiring"
 AT = datetime(2026, 11, 24, 20, tzinfo=UTC)
@@ -122,3 +122,10 @@ def test_a_slow_storage_is_not_waited_for_file_by_file(tmp_path: Path, monkeypat
     StorageRoot.objects.create(uri=f"file:{tmp_path}")
     monkeypatch.setattr("webapp.storage.state_expiry.MOST_READING_S", 0)
     assert [(one.name, one.expires) for one in state_expiry(of).states] == [("", None)]
+
+
+def test_names_of_sql_operators_are_cut_in_the_sentence() -> None:
+    states = [NamedState("id", f"GroupAggregate(groupBy=[{'x' * 5_000}])", "accState", "VALUE", expires=False)] * 9
+    sentence = StateExpiry(states, 1).sentence
+    assert sentence.startswith("9 of 9 keyed states have no time-to-live: GroupAggregate(groupBy=[xxx")
+    assert sentence.count("accState") == 5 and len(sentence) < 500
