@@ -65,8 +65,8 @@ class ArchiveDirectory:
         return content
 
     def _unreachable(self, error: Exception) -> Skipped:
-        said = why(error, remote="://" in self._directory)
-        return Skipped(f"{redact(self._directory)} cannot be listed ({said}); check jobmanager.archive.fs.dir and its permissions")
+        problem = why(error, remote="://" in self._directory)
+        return Skipped(f"{redact(self._directory)} cannot be listed ({problem}); check jobmanager.archive.fs.dir and its permissions")
 
 
 def _archives(listed: dict[str, dict[str, Any]], root: str) -> Iterator[ArchiveFile]:

@@ -209,13 +209,13 @@ async def ask(client: RestClient, store: Store, begin_ns: int, end_ns: int, limi
         return store.page(await client.get(store.path(begin_ns, end_ns, limit)))
     except BadAnswer as error:
         if error.status is not None and error.reason not in _UNREADABLE:
-            said = f"It answered HTTP {error.status}. {store.advice(error.status)}".strip()
+            message = f"It answered HTTP {error.status}. {store.advice(error.status)}".strip()
         else:
-            said = _without_query(str(error))
-        raise BadAnswer(f"{store.name} at {client.address.base}: {said}", error.reason, "", error.status) from error
+            message = _without_query(str(error))
+        raise BadAnswer(f"{store.name} at {client.address.base}: {message}", error.reason, "", error.status) from error
     except Unanswered as error:
-        said = f"{store.name} at {client.address.base}: {_without_query(str(error))}"
-        raise Unanswered(said, error.reason, "", error.status) from error
+        message = f"{store.name} at {client.address.base}: {_without_query(str(error))}"
+        raise Unanswered(message, error.reason, "", error.status) from error
 
 
 def _without_query(text: str) -> str:

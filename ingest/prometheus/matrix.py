@@ -25,8 +25,8 @@ def series(body: Any) -> Iterator[Series]:
     match body:
         case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
             pass
-        case {"status": "error", "error": str(said)}:
-            raise Skipped(f"Prometheus refused the query: {said[:300]}")
+        case {"status": "error", "error": str(answer)}:
+            raise Skipped(f"Prometheus refused the query: {answer[:300]}")
         case _:
             raise Skipped("The answer is no matrix of series.")
     for one in result:

@@ -65,6 +65,8 @@ class ShownAttempts:
         if self.chosen or len(begun) < len(self.shown):
             return self.start
         first = drawable(min(begun))
+        if first >= self.end:
+            return self.start
         return max(self.start, first - max((self.end - first) * MARGIN, LEAST_AIR))
 
     @cached_property

@@ -4,12 +4,14 @@ import hashlib
 import json
 import zlib
 from dataclasses import dataclass
-
-from redis import Redis
+from typing import TYPE_CHECKING
 
 from webapp.last_known import forgetting
 from webapp.last_known.redis_side import AGES, ANSWERS, AWAY, BYTES, KEEP, OF_ACCOUNT, asked, gone_key, kept_s, session_key
 from webapp.last_known.viewers import Viewer, latest
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 MOST_BYTES_OF_ONE = 256 << 10
 """Compressed."""
@@ -64,7 +66,7 @@ def find(session: str, viewer: Viewer, name: str, now: float) -> Answer | None:
 def missed_since(now: float) -> float:
     """When the database was first missed since an answer was last kept; now without Redis."""
 
-    def first(redis: Redis) -> float:
+    def first(redis: "Redis") -> float:
         redis.set(AWAY, now, nx=True, ex=kept_s())
         return float(redis.get(AWAY) or now)
 

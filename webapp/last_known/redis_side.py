@@ -4,15 +4,17 @@ Nothing here raises: without Redis nothing is kept and nothing found.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.cache import caches
-from redis import Redis
-from redis.exceptions import RedisError
 
 from webapp.config import breaker
-from webapp.config.cache import ForgivingRedisCache
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+CACHE = "webapp.config.cache.ForgivingRedisCache"
 
 _PREFIX = "{weir:last-known}"
 """The braces keep all keys in one slot of a Redis that is a cluster."""
@@ -58,7 +60,7 @@ return 1
 
 
 def is_on() -> bool:
-    return bool(settings.WEIR.last_known_h) and isinstance(caches["default"], ForgivingRedisCache)
+    return bool(settings.WEIR.last_known_h) and settings.CACHES["default"]["BACKEND"] == CACHE
 
 
 def kept_s() -> int:
@@ -75,10 +77,12 @@ def gone_key(who: str) -> str:
     return f"{_PREFIX}:gone:{who}"
 
 
-def asked(question: Callable[[Redis], Any]) -> Any:
+def asked(question: "Callable[[Redis], Any]") -> Any:
     """What Redis says; ``None`` without it."""
     if not is_on() or not breaker.redis.allows():
         return None
+    from redis.exceptions import RedisError  # where it is needed only: commands hear of changes, too, and load no Redis
+
     try:
         with breaker.redis.watching():
             return question(caches["default"].client())  # type: ignore[attr-defined]  # is_on looked

@@ -129,12 +129,12 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
         pools=(_pool(gettext("in"), in_pool), _pool(gettext("out"), out_pool)),
         window=window,
         role=role,
-        words=gettext("%(name)s: %(count)s, %(does)s%(said)s. In pool %(in_pool)s, out pool %(out_pool)s.")
+        words=gettext("%(name)s: %(count)s, %(does)s%(verdict)s. In pool %(in_pool)s, out pool %(out_pool)s.")
         % {
             "name": name,
             "count": count,
             "does": does,
-            "said": _said_of(node.key, blame),
+            "verdict": _verdict_on(node.key, blame),
             "in_pool": usage_text(in_pool),
             "out_pool": usage_text(out_pool),
         },
@@ -142,7 +142,7 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
     )
 
 
-def _said_of(key: str, blame: Blame) -> str:
+def _verdict_on(key: str, blame: Blame) -> str:
     if key in blame.origins:
         return gettext("; origin of the pressure: %(title)s") % {"title": translated(blame.origins[key].finding.title)}
     return gettext(" by %(holder)s") % {"holder": blame.held[key]} if key in blame.held else ""

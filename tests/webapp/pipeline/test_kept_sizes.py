@@ -77,7 +77,7 @@ def test_the_page_says_how_much_is_kept_and_what_is_deleted_when(
     with django_assert_max_num_queries(25):
         page = viewer.get("/pipeline/kept/").content.decode()
     assert "2026-11-20" in page and "WEIR_KEEP_ROUTINE_DAYS" in page and "? not measured" not in page
-    assert all(rule.what in page for rule in (*retention.RULES, *retention.RULES_OF_WEIR))
+    assert all(str(rule.what) in page for rule in (*retention.RULES, *retention.RULES_OF_WEIR))
     told = json.loads(b"".join(viewer.get("/pipeline/kept.json").streaming_content))
     assert {(row["area"], row["name"]) for row in told} == set(measured)
 
