@@ -100,7 +100,9 @@ def timeline(
         yaxis2={"domain": [0, 0.09], "range": [-1, 1], "visible": False, "fixedrange": True},
         **layout,
     )
-    return result, " ".join(filter(None, (note(len(shown), total or len(bars), "checkpoints", "the failed or slowest one"), events_note)))
+    return result, " ".join(
+        filter(None, (note(len(shown), total or len(bars), gettext("checkpoints"), gettext("the failed or slowest one")), events_note))
+    )
 
 
 def _phase(bars: Sequence[CheckpointBar], phase: str, widths_ms: list[float]) -> go.Bar:

@@ -72,7 +72,9 @@ def over_time(
         },
         **layout,
     )
-    return result, " ".join(filter(None, (note(len(kept), len(occurrences), "occurrences", "the largest value"), events_note)))
+    return result, " ".join(
+        filter(None, (note(len(kept), len(occurrences), gettext("occurrences"), gettext("the largest value")), events_note))
+    )
 
 
 def _round_step(least: float) -> float:

@@ -54,7 +54,14 @@ def calls_by_second(series: Sequence[tuple[str, Sequence[float]]], start: dateti
     at = [start + timedelta(seconds=second) for second in range(max(len(calls) for _label, calls in series))]
     drawn_at = [plot_time(one) for one in at]
     lines = [
-        go.Scatter(x=drawn_at, y=list(calls), name=label, mode="lines", line=_STEPS, hovertemplate="%{y:,.0f} calls")
+        go.Scatter(
+            x=drawn_at,
+            y=list(calls),
+            name=label,
+            mode="lines",
+            line=_STEPS,
+            hovertemplate=gettext("%(count)s calls") % {"count": "%{y:,.0f}"},
+        )
         for label, calls in series
     ]
     return figure(lines, HEIGHT_PX, xaxis=time_axis(at[0], at[-1]), yaxis={"tickformat": ",d", "rangemode": "tozero"})

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from django.utils.translation import gettext
+
 from spark_jobs.diagnosis.flame_graphs import method_of
 from spark_jobs.diagnosis.stack_traces import is_own
 from spark_jobs.diagnosis.wording import share_text
@@ -13,7 +15,6 @@ MOST_ROWS = 60
 LEAST_PERCENT = 0.15
 """Narrower boxes could neither be seen nor pointed at."""
 _LABEL_FROM_PERCENT = 4
-ALL = "all samples"
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def icicle(frames: Sequence[tuple[int, str, int]]) -> Icicle:
         if row >= MOST_ROWS or percent < LEAST_PERCENT:
             left_out += 1
             continue
-        label = _label(name, percent) if depth else ALL
+        label = _label(name, percent) if depth else gettext("all samples")
         share = share_text(samples / total)
         boxes.append(
             Box(
@@ -80,7 +81,7 @@ def icicle(frames: Sequence[tuple[int, str, int]]) -> Icicle:
                 f"{100 * place / total:.3f}%",
                 f"{percent:.3f}%",
                 label,
-                name if depth else ALL,
+                name if depth else gettext("all samples"),
                 samples,
                 share,
                 depth > 0 and is_own(name),

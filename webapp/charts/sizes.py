@@ -91,7 +91,7 @@ def size_over_time(
     layout, events_note = annotated.drawn(events, start, end)
     span_ms = (end - start) / timedelta(milliseconds=1)
     widths_ms = bar_widths_ms([bar.at for bar in bars], span_ms, 0.6)
-    traces = [_uploaded("uploaded", UPLOADED, bars, widths_ms, savepoints=False, link=link)]
+    traces = [_uploaded(gettext("uploaded"), UPLOADED, bars, widths_ms, savepoints=False, link=link)]
     if any(bar.is_savepoint for bar in bars):
         traces.append(_uploaded(gettext("by savepoints"), OTHER, bars, widths_ms, savepoints=True, link=link))
     traces.append(_full(line, link))
@@ -106,7 +106,7 @@ def size_over_time(
         yaxis=bytes_axis(highest),
         **layout,
     )
-    notes = (note(len(bars), sizes.total_uploads, "uploads", "the largest one"), _one_size_only(sizes), events_note)
+    notes = (note(len(bars), sizes.total_uploads, gettext("uploads"), gettext("the largest one")), _one_size_only(sizes), events_note)
     return result, " ".join(filter(None, notes))
 
 
@@ -128,7 +128,7 @@ def _uploaded(name: str, colour: str, all_bars: Sequence[SizePoint], widths_ms: 
 
 def _full(line: Sequence[SizePoint], link: Link) -> go.Scatter:
     return go.Scatter(
-        name="full state",
+        name=gettext("full state"),
         x=[plot_time(point.at) for point in line],
         y=[point.state_bytes for point in line],
         mode="lines+markers" if len(line) <= 60 else "lines",
@@ -143,26 +143,26 @@ def _full(line: Sequence[SizePoint], link: Link) -> go.Scatter:
 def _trend(trend: Trend, last: SizePoint, end: datetime) -> list[go.Scatter]:
     """Backwards over the fitted span, forwards dotted to the end of the page's range."""
     until = max(trend.to_time, end)
-    traces = [_slope("trend", trend.bytes_per_h, trend.from_time, trend.to_time, last, "dash")]
+    traces = [_slope(gettext("trend"), ACCENT, trend.bytes_per_h, trend.from_time, trend.to_time, last, "dash")]
     if trend.forecast and until > last.at:
-        traces.append(_slope("forecast", trend.bytes_per_h, last.at, until, last, "dot"))
+        traces.append(_slope(gettext("forecast"), INK_3, trend.bytes_per_h, last.at, until, last, "dot"))
     return traces
 
 
-def _slope(name: str, bytes_per_h: float, start: datetime, end: datetime, last: SizePoint, dash: str) -> go.Scatter:
+def _slope(name: str, colour: str, bytes_per_h: float, start: datetime, end: datetime, last: SizePoint, dash: str) -> go.Scatter:
     sizes = [(last.state_bytes or 0) + bytes_per_h * ((at - last.at) / timedelta(hours=1)) for at in (start, end)]
     return go.Scatter(
         name=name,
         x=[plot_time(start), plot_time(end)],
         y=[max(size, 0) for size in sizes],
         mode="lines",
-        line={"color": ACCENT if name == "trend" else INK_3, "width": 1.4, "dash": dash},
+        line={"color": colour, "width": 1.4, "dash": dash},
         hoverinfo="skip",
     )
 
 
 def _hover(point: SizePoint) -> str:
-    kind = "savepoint" if point.is_savepoint else "checkpoint"
+    kind = gettext("savepoint") if point.is_savepoint else gettext("checkpoint")
     return gettext("<b>%(kind)s %(checkpoint_id)s</b><br>%(at)s<br>full state %(state_bytes)s<br>uploaded %(checkpointed_bytes)s") % {
         "kind": kind,
         "checkpoint_id": point.checkpoint_id,

@@ -55,7 +55,7 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     found = look_up_calls(view.job, view.now)
     if found.calls is None:
         return JsonResponse({"figure": None, "empty": {"title": gettext("Its files are not known"), "text": found.why}})
-    figure = calls_by_kind([("now", by_label(found.calls.most))])
+    figure = calls_by_kind([(gettext("now"), by_label(found.calls.most))])
     return JsonResponse({"figure": json.loads(figure.to_json()), "note": gettext("Calls of one checkpoint to the NameNode, by kind.")})
 
 

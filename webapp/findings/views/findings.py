@@ -1,6 +1,7 @@
 """Findings: the list with its filters, one of them with all its evidence, and its figure over time."""
 
 import json
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -144,7 +145,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         cluster=found.cluster, job_id=found.job_id, rule=found.rule, subject_id=found.subject_id, seen_at__gte=start, seen_at__lte=end
     )
     occurrences = [
-        PlottedOccurrence(at, float(row["value"]), severity, _words(row, unit))
+        PlottedOccurrence(at, float(row["value"]), severity, _words(row, unit, names_of(found)))
         for at, severity, evidence in reversed(seen.order_by("-seen_at").values_list("seen_at", "severity", "evidence")[:MOST_OCCURRENCES])
         for row in evidence[:1]
         if row.get("name") == name and _is_number(row.get("value"))
@@ -167,8 +168,8 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
     return JsonResponse(answer(figure, note))
 
 
-def _words(row: dict[str, Any], unit: str) -> str:
-    return figure_text(row.get("value"), unit) + (f", {row['note']}" if row.get("note") else "")
+def _words(row: dict[str, Any], unit: str, names: Iterable[str]) -> str:
+    return figure_text(row.get("value"), unit) + (f", {translated(str(row['note']), names)}" if row.get("note") else "")
 
 
 def _is_number(value: Any) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
@@ -19,7 +20,7 @@ def hosts(text: str) -> Iterator[Group]:
         named = model.objects.filter(host__icontains=text).order_by().values_list("host", "cluster").distinct()
         found.update(named[: 2 * MOST_OF_GROUP])
     if found:
-        yield Group("Hosts", [Hit(host, host_address(host, cluster), cluster) for host, cluster in sorted(found)[:MOST_OF_GROUP]])
+        yield Group(gettext("Hosts"), [Hit(host, host_address(host, cluster), cluster) for host, cluster in sorted(found)[:MOST_OF_GROUP]])
 
 
 def host_address(host: str, cluster: str) -> str:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import JobCurrent
+from webapp.lib.filters import words
 from webapp.lib.row_numbers import LARGEST
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
 
@@ -24,7 +25,7 @@ def jobs(text: str, page: str) -> Iterator[Group]:
         return
     named = _named(text)
     if named:
-        yield Group("Jobs", [Hit(job.name or job.job_id, _address(job), _detail(job)) for job in named])
+        yield Group(gettext("Jobs"), [Hit(job.name or job.job_id, _address(job), _detail(job)) for job in named])
     wanted = _WITH_ID.fullmatch(text)
     if wanted is None or int(wanted["id"]) > LARGEST:
         return
@@ -32,16 +33,16 @@ def jobs(text: str, page: str) -> Iterator[Group]:
     of = _named(name) if name else _of_page(page)
     hits = list(_checkpoints(checkpoint_id, of))
     if hits:
-        yield Group("Checkpoints", hits)
+        yield Group(gettext("Checkpoints"), hits)
     elif of:
         yield Group(
-            "Checkpoints",
+            gettext("Checkpoints"),
             note=gettext("No checkpoint %(checkpoint_id)s of %(job)s is kept.")
-            % {"checkpoint_id": checkpoint_id, "job": "these jobs" if len(of) > 1 else "this job"},
+            % {"checkpoint_id": checkpoint_id, "job": gettext("these jobs") if len(of) > 1 else gettext("this job")},
         )
     elif not name and not named:
         yield Group(
-            "Checkpoints",
+            gettext("Checkpoints"),
             note=gettext("Put the name of a job before the number, such as payments %(checkpoint_id)s.") % {"checkpoint_id": checkpoint_id},
         )
 
@@ -73,7 +74,7 @@ def _checkpoints(checkpoint_id: int, of: Iterable[JobCurrent]) -> Iterator[Hit]:
             yield Hit(
                 gettext("%(name)s, checkpoint %(checkpoint_id)s") % {"name": name, "checkpoint_id": checkpoint_id},
                 address,
-                f"{fact.outcome} · {fact.cluster}",
+                f"{words(fact.outcome)} · {fact.cluster}",
             )
 
 
@@ -82,4 +83,4 @@ def _address(job: JobCurrent) -> str:
 
 
 def _detail(job: JobCurrent) -> str:
-    return f"{job.cluster} · {(job.state or 'unknown').lower()} · {job.job_id[:8]}"
+    return f"{job.cluster} · {words((job.state or 'unknown').lower())} · {job.job_id[:8]}"

@@ -17,8 +17,10 @@ from spark_jobs.diagnosis.registry import all_rules
 from spark_jobs.diagnosis.samples import rule_kind
 from webapp.checkpoints.reasons import in_words
 from webapp.fleet.models import JobCurrent
+from webapp.lib.filters import words
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
 from webapp.site.palette.hosts import host_address
+from webapp.wording.translation import translated
 
 SHORTEST = 20
 """Shorter texts are names."""
@@ -36,7 +38,7 @@ def log_lines(text: str) -> Iterator[Group]:
     hits = [*_of_job(event), *_rules(event), *_missing_file(text)]
     note = _note(event, reason, text)
     if note:
-        yield Group(gettext("Log line") if event else "Exception", hits[: 2 * MOST_OF_GROUP], note)
+        yield Group(gettext("Log line") if event else gettext("Exception"), hits[: 2 * MOST_OF_GROUP], note)
 
 
 def _event(text: str) -> LogEvent | None:
@@ -49,7 +51,7 @@ def _event(text: str) -> LogEvent | None:
 def _note(event: LogEvent | None, reason: str | None, text: str) -> str:
     parts = []
     if event:
-        about = [event.kind.replace("_", " ")]
+        about = [words(event.kind)]
         about += (
             [gettext("checkpoint %(checkpoint_id)s") % {"checkpoint_id": event.checkpoint_id}] if event.checkpoint_id is not None else []
         )
@@ -61,8 +63,8 @@ def _note(event: LogEvent | None, reason: str | None, text: str) -> str:
         return ""
     if named:
         parts.append(gettext("Innermost exception: %(named)s.") % {"named": named[-1]})
-    words = in_words(reason, None)
-    return " ".join([*parts, *([words] if words else [gettext("Known as %(reason)s.") % {"reason": reason}] if reason else [])])
+    known = in_words(reason, None)
+    return " ".join([*parts, *([known] if known else [gettext("Known as %(reason)s.") % {"reason": reason}] if reason else [])])
 
 
 def _of_job(event: LogEvent | None) -> Iterator[Hit]:
@@ -90,7 +92,7 @@ def _rules(event: LogEvent | None) -> Iterator[Hit]:
     for one in all_rules().values():
         # What a checkpoint became, rules read off its row, which has what lines told: of expired ones, ``checkpoint.expired``.
         if kind in one.reads or one.id == event.kind.replace("_", ".", 1):
-            yield Hit(one.title, reverse("rule", args=[one.id]), gettext("%(id)s judges this") % {"id": one.id})
+            yield Hit(translated(one.title), reverse("rule", args=[one.id]), gettext("%(id)s judges this") % {"id": one.id})
 
 
 def _missing_file(text: str) -> Iterator[Hit]:

@@ -3,35 +3,42 @@
 from collections.abc import Iterator
 
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.lib import scopes
 from webapp.site.menu import MENU
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
+from webapp.wording.translation import translated
 
 MORE_PAGES = (
-    ("Rules and their runbooks", "rules"),
-    ("Growth of state and storage", "growth"),
-    ("File system calls of the fleet", "fleet-filesystem-calls"),
-    ("Memory, CPU and slots of the fleet", "fleet-resources"),
-    ("Account and API tokens", "account"),
-    ("Saved views", "saved-views"),
-    ("API documentation", "api-docs"),
+    (gettext_noop("Rules and their runbooks"), "rules"),
+    (gettext_noop("Growth of state and storage"), "growth"),
+    (gettext_noop("File system calls of the fleet"), "fleet-filesystem-calls"),
+    (gettext_noop("Memory, CPU and slots of the fleet"), "fleet-resources"),
+    (gettext_noop("Account and API tokens"), "account"),
+    (gettext_noop("Saved views"), "saved-views"),
+    (gettext_noop("API documentation"), "api-docs"),
 )
-FOR_ADMINISTRATORS = (("Users and roles", "access-users"), ("Audit log", "access-audit"))
+FOR_ADMINISTRATORS = ((gettext_noop("Users and roles"), "access-users"), (gettext_noop("Audit log"), "access-audit"))
 """Pages that have no entry in the menu."""
 
 
 def places(text: str, administers: bool) -> Iterator[Group]:
+    """Titles are found in the reader's language and in English."""
     words = text.lower().split()
-    shown = [(entry.title, entry.page) for entry in MENU if not entry.whole_fleet or scopes.current().is_everything]
+    shown = [(entry.english, entry.page) for entry in MENU if not entry.whole_fleet or scopes.current().is_everything]
     more = (*MORE_PAGES, *(FOR_ADMINISTRATORS if administers else ()))
-    pages = [Hit(title, reverse(page)) for title, page in (*shown, *more) if _has(title, words)]
+    pages = [Hit(gettext(title), reverse(page)) for title, page in (*shown, *more) if _has(f"{title} {gettext(title)}", words)]
     if pages:
-        yield Group("Pages", pages[:MOST_OF_GROUP])
-    rules = [Hit(one.title, reverse("rule", args=[one.id]), one.id) for one in all_rules().values() if _has(f"{one.id} {one.title}", words)]
+        yield Group(gettext("Pages"), pages[:MOST_OF_GROUP])
+    rules = [
+        Hit(said, reverse("rule", args=[one.id]), one.id)
+        for one in all_rules().values()
+        if _has(f"{one.id} {one.title} {(said := translated(one.title))}", words)
+    ]
     if rules:
-        yield Group("Rules", rules[:MOST_OF_GROUP])
+        yield Group(gettext("Rules"), rules[:MOST_OF_GROUP])
 
 
 def _has(title: str, words: list[str]) -> bool:

@@ -5,6 +5,7 @@ from functools import reduce
 from operator import and_
 
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from webapp.accounts.models import User
 from webapp.accounts.saved_views.pages import PAGES
@@ -18,4 +19,4 @@ def saved_views(text: str, user: User) -> Iterator[Group]:
         return
     named = seen_by(user).filter(reduce(and_, (Q(name__icontains=word) for word in text.split())))
     if found := list(named[:MOST_OF_GROUP]):
-        yield Group("Saved views", [Hit(one.name, one.address, str(PAGES.get(one.page, one.page))) for one in found])
+        yield Group(gettext("Saved views"), [Hit(one.name, one.address, str(PAGES.get(one.page, one.page))) for one in found])
