@@ -58,6 +58,6 @@ DIALECTS: dict[int, tuple[Dialect, ...]] = {
     4: (Dialect(4, "1.16 to 1.20"),),
     5: (Dialect(5, "2.0", operator_names=True),),
     6: (Dialect(6, "2.1 to 2.3", operator_names=True, channels=ChannelLayout.TYPED),),
-    7: (Dialect(7, "after 2.3", operator_names=True, channels=ChannelLayout.TYPED, origins=True),),
+    7: (Dialect(7, "newer than 2.3", operator_names=True, channels=ChannelLayout.TYPED, origins=True),),
 }
 """Dialects of each readable version, likeliest first."""

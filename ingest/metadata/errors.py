@@ -14,7 +14,7 @@ class MetadataError(Skipped):
         self.position = position
         self.expected = expected
         self.found = found
-        super().__init__(f"at byte {position:,}: expected {expected}, found {found}")
+        super().__init__(f"at byte {position:,}: expected {self.expected}, found {self.found}")
 
 
 class IncompleteMetadata(MetadataError):

@@ -194,7 +194,7 @@ def _file_increment(*, with_storage: bool) -> Callable[[Reading, Place], tuple[K
         streams = []
         for _ in range(window.count("the number of files of changes")):
             reading.one_more_part()
-            streams.append((window.int64("the offset of changes"), require_stream(reading, "changes")))
+            streams.append((window.int64("the offset of changes"), require_stream(reading, "logged changes")))
         total = window.size("the size of changes")
         uploaded = None if old else _known_size(reading, "the uploaded size of changes")
         handle_id = None if old else window.text("the id of a keyed state")

@@ -136,7 +136,7 @@ class Window:
         if self.available(size) < size:
             raise IncompleteMetadata(
                 self.position,
-                f"{expected} ({size} byte{'' if size == 1 else 's'})",
+                f"{expected} ({size} bytes)",
                 f"the end of the file after {self._base + self.end:,} bytes",
             )
 

@@ -13,8 +13,8 @@ _OF_NAMES = frozenset(
     {"brief", "brief_name", "vertex_name", "subtask_text", "named_states", "str", "int", "len", "round", "sum", "min", "max"}
 )
 _OF_OTHERS = frozenset({"message", "exception", "failure_message", "group"})
-_FIELDS_OF_OTHERS = _OF_OTHERS | {"error", "last_error", "trouble"}
-"""What Flink or a storage says; ``group``: failures by their exception."""
+_FIELDS_OF_OTHERS = _OF_OTHERS | {"error", "last_error", "trouble", "expected", "found"}
+"""What Flink, a storage or a file says; ``group``: failures by their exception."""
 _COUNTS = frozenset({"failed", "stalled", "samples"})
 """Names that stand for a bare number wherever they are."""
 _DEEPEST = 6

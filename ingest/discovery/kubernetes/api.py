@@ -123,7 +123,8 @@ class Api:
         pause_s = _seconds(response.headers.get("Retry-After", ""))
         status = response.status
         response.close()
-        raise ApiFault(f"{path} is answered by {_MEANING.get(status) or f'HTTP {status}'}", status, pause_s)
+        message = _MEANING.get(status) or f"HTTP {status}"
+        raise ApiFault(f"{path} is answered by {message}", status, pause_s)
 
     def _fault(self, error: Exception, path: str) -> ApiFault:
         host = self._server.url
@@ -155,7 +156,8 @@ def _change(line: bytes, path: str) -> Change:
     if kind == "ERROR":
         code = found.get("code")
         status = code if isinstance(code, int) else 0
-        raise ApiFault(f"{path} is answered by {_MEANING.get(status) or f'an error of its watch ({status})'}", status)
+        message = _MEANING.get(status) or f"an error of its watch ({status})"
+        raise ApiFault(f"{path} is answered by {message}", status)
     return Change(kind, found)
 
 

@@ -23,7 +23,7 @@ def one(written: bytes, kind: str) -> Handle:
 @pytest.mark.parametrize(
     ("sample", "dialect"),
     [("2", "1.3 to 1.10"), ("3 (1.11)", "1.11"), ("3 (1.12)", "1.12 to 1.15"), ("3 (1.14)", "1.14"), ("3 (1.15)", "1.12 to 1.15"),
-     ("4", "1.16 to 1.20"), ("5", "2.0"), ("6", "2.1 to 2.3"), ("7", "after 2.3")],
+     ("4", "1.16 to 1.20"), ("5", "2.0"), ("6", "2.1 to 2.3"), ("7", "newer than 2.3")],
 )  # fmt: skip
 def test_each_release_is_recognised_by_its_bytes(sample: str, dialect: str) -> None:
     header = pieces(samples.ALL[sample])[0]

@@ -126,3 +126,25 @@ def test_the_sentences_are_those_of_the_code():
 )
 def test_what_a_thread_does_is_said_with_its_methods_as_they_are_named(chinese, does, said):
     assert translated(does) == said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (
+            "s3://a/_metadata: at byte 1,234: expected the number of key groups of 0 or more, found -3",
+            "s3://a/_metadata：第 1,234 字节处：应为不小于 0 的 key group 数，实为 -3",
+        ),
+        (
+            "at byte 50: expected the id of the checkpoint (8 bytes), found the end of the file after 50 bytes",
+            "第 50 字节处：应为检查点的 ID（8 字节），实为 50 字节后的文件结尾",
+        ),
+        (
+            "/api/v1/services is answered by HTTP 410: that version is not kept any more",
+            "/api/v1/services 得到应答 HTTP 410：该版本已不再保留",
+        ),
+        ("The NameNode has no /flink/chk-1.", "NameNode 上没有 /flink/chk-1。"),
+    ],
+)
+def test_what_is_wrong_inside_a_file_or_of_an_answer_is_said_with_its_place(chinese, wrong, said):
+    assert translated(wrong) == said
