@@ -6,17 +6,23 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from webapp.wording import generated
+from webapp.wording.retired import RETIRED
+from webapp.wording.sentences import SENTENCES
 
 
 class Command(BaseCommand):
-    help = "Write webapp/wording/sentences.py: the sentences of ingest and spark_jobs that pages show, for manage.py translations."
+    help = (
+        "Write webapp/wording/sentences.py: the sentences of ingest and spark_jobs that pages show, for manage.py translations. "
+        "Those of before that are said no more move to retired.py there, so that findings which hold them are still translated."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--check", action="store_true", help="write nothing; fail where the file is not what the code says")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        text = generated.text()
-        if not options["check"]:
-            generated.PATH.write_text(text)
-        elif generated.PATH.read_text() != text:
-            raise CommandError(f"{generated.PATH.name} is not what the code says. Run manage.py stored_sentences.")
+        texts = {generated.PATH: generated.text(), generated.RETIRED_PATH: generated.retired_text(SENTENCES, RETIRED)}
+        for path, text in texts.items():
+            if not options["check"]:
+                path.write_text(text)
+            elif path.read_text() != text:
+                raise CommandError(f"{path.name} is not what the code says. Run manage.py stored_sentences.")

@@ -1,0 +1,13 @@
+"""By `manage.py stored_sentences`: what code said once, and findings and reports of that time still do.
+
+A line may be removed by hand once nothing that is stored can hold it.
+"""
+# ruff: noqa: E501
+# fmt: off
+
+from django.utils.translation import gettext_noop
+
+RETIRED: tuple[tuple[str, str], ...] = (
+    (gettext_noop("Look for state without a time to live (StateTtlConfig, table.exec.state.ttl), keys that never come again, joins without a time bound, and windows that never fire because the watermark does not advance."), ""),
+    (gettext_noop("Requests for slots, deployments and partition requests time out while the tasks of the job are deployed."), ""),
+)
