@@ -23,6 +23,7 @@ class JobLookup(NamedTuple):
     """A job and the first and last trigger, in epoch ms, of the checkpoints whose rows it needs; no span, where the last comes first.
 
     ``keys``: of the snapshots that it needs, see :mod:`spark_jobs.fold.wanted_snapshots`.
+    ``minutes``: starts, in epoch ms, of those whose metric samples it needs.
     """
 
     cluster: str
@@ -30,6 +31,7 @@ class JobLookup(NamedTuple):
     from_ms: int
     to_ms: int
     keys: Sequence[str] = ()
+    minutes: Sequence[int] = ()
 
 
 def merged(found: Iterable[Span]) -> list[Span]:
@@ -64,3 +66,8 @@ def lookup_spans(lookups: Iterable[JobLookup]) -> tuple[list[Span], list[Span]]:
     """Where the triggers of what jobs asked for lie, and where the lines about them."""
     triggers = merged((instant(one.from_ms // 1000), instant(one.to_ms // 1000 + 1)) for one in lookups if one.from_ms <= one.to_ms)
     return triggers, merged((start, end + LINES_AFTER_TRIGGER) for start, end in triggers)
+
+
+def minute_spans(lookups: Iterable[JobLookup]) -> list[Span]:
+    """Where the samples lie that jobs asked for."""
+    return merged((start, start + WINDOW) for start in {instant(minute // 1000) for one in lookups for minute in one.minutes})

@@ -44,7 +44,8 @@ COMPARISON = pa.schema(
     [("checkpoint_id", pa.int64()), ("trigger_time", pa.int64()), ("directory", pa.string()), ("compared_with", pa.string())]
 )
 """The snapshot that the upload of a checkpoint is compared with; ``trigger_time`` in epoch ms."""
-LOOKUP = pa.schema([("from_ms", pa.int64()), ("to_ms", pa.int64()), ("keys", pa.list_(pa.string()))])
-"""First and last trigger of checkpoints whose rows a job needs, and keys of the snapshots that it needs."""
+LOOKUP = pa.schema([("from_ms", pa.int64()), ("to_ms", pa.int64()), ("keys", pa.list_(pa.string())), ("minutes", pa.list_(pa.int64()))])
+"""First and last trigger of checkpoints whose rows a job needs, keys of the snapshots that it needs, and starts (epoch ms) of the minutes
+whose metric samples it needs."""
 FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms"))])
 """The span that was looked up for a job."""

@@ -72,6 +72,10 @@ def whole_since(events: Iterable[LogEvent], kind: str) -> int:
     return min(found) + 1 if len(found) >= EVENTS else 0
 
 
+PENDING = ("checkpoint_id", "trigger_time", "is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
+"""Columns of ``checkpoint_fact`` that :func:`as_known_at` leaves of a checkpoint in progress."""
+
+
 def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
     """A checkpoint that ended after the window was in progress at its time: what became of it is not known yet."""
     if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:

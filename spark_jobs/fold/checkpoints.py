@@ -38,12 +38,13 @@ _UNREAD = ("exception", "sources")
 
 
 class Lookup(NamedTuple):
-    """Rows of the job's checkpoints triggered from ``from_ms`` to ``to_ms`` (epoch ms, both included) are needed, and all snapshots
-    of ``keys`` (:mod:`spark_jobs.fold.wanted_snapshots`)."""
+    """Rows of the job's checkpoints triggered from ``from_ms`` to ``to_ms`` (epoch ms, both included) are needed, all snapshots
+    of ``keys`` (:mod:`spark_jobs.fold.wanted_snapshots`), and all metric samples of ``minutes`` (their starts, in epoch ms)."""
 
     from_ms: int
     to_ms: int
     keys: tuple[str, ...] = ()
+    minutes: tuple[int, ...] = ()
 
 
 NO_CHECKPOINTS = (0, -1)

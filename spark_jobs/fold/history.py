@@ -138,9 +138,9 @@ def read_by_rules(events: Iterable[Row]) -> Timed:
     return in_order([(one.at_ms, one) for one in read if one.rule_kind in events_read()], most=sys.maxsize)
 
 
-def vertex_window(row: Row, counted: Row) -> samples.VertexWindow:
-    """A vertex in one window; values per subtask that nobody reported become empty. ``counted``: what its counters tell."""
-    values_of_row = (counted[name] if name in counted else row[name] for name in _NAMES[samples.VertexWindow])
+def vertex_window(row: Row) -> samples.VertexWindow:
+    """A vertex in one window; values per subtask that nobody reported become empty."""
+    values_of_row = (row[name] for name in _NAMES[samples.VertexWindow])
     values: list[Any] = [_per_subtask(value) if isinstance(value, list) else value for value in values_of_row]
     return samples.VertexWindow(*values)
 

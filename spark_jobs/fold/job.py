@@ -1,25 +1,25 @@
 """One pass over one job: what is new of it and what is known of it → its facts, its present, its verdicts, and what to remember."""
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spark_jobs.diagnosis import samples
-from spark_jobs.diagnosis.window_contents import WINDOW_MS
+from spark_jobs.diagnosis.window_contents import PENDING, WINDOW_MS
 from spark_jobs.fold import retention
 from spark_jobs.fold.adaptive_restarts import as_restarts
 from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.checkpoint_facts import JobSurroundings
 from spark_jobs.fold.checkpoint_log import Names
-from spark_jobs.fold.checkpoints import Lookup, checkpoints, facts_remembered, lacks_history
+from spark_jobs.fold.checkpoints import NO_CHECKPOINTS, Lookup, checkpoints, facts_remembered, lacks_history
 from spark_jobs.fold.downtime import outages
-from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed, vertex_window
+from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed
 from spark_jobs.fold.hosts import digest, ended_at, host_events, job_hosts
 from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.lost_taskmanagers import losses, lost_mentions
-from spark_jobs.fold.record_counters import Earlier, answers, rates
+from spark_jobs.fold.record_counters import answers
 from spark_jobs.fold.rows import Row, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
@@ -27,8 +27,9 @@ from spark_jobs.fold.snapshots import types_of
 from spark_jobs.fold.starts import TOLD_BY, Life, job_starts
 from spark_jobs.fold.state import JobState
 from spark_jobs.fold.taskmanagers import TaskManagerHistory, restarts_of
-from spark_jobs.fold.triggers import CheckpointKey
+from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.fold.vertex_states import vertex_states
+from spark_jobs.fold.vertex_windows import answered_instants, by_minute, lacking_minutes, windows_at_hand
 from spark_jobs.fold.wanted_snapshots import lacks_snapshots, wanted_keys
 from spark_jobs.fold.windows import job_windows, judged_starts
 
@@ -63,11 +64,17 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     :class:`Lookup` where rows are needed that are only in the lake; with them in ``update.found_…`` it is a result.
     """
     events = retention.each_once([*before.events, *update.events])
-    state = _remembered(update, before, events)
+    vertex_windows = windows_at_hand(update, before)
+    state = replace(_remembered(update, before, events), vertex_windows=retention.vertex_windows(vertex_windows))
     surroundings = JobSurroundings.of(state.answers, state.events, state.placements, state.failures)
     found = checkpoints(update, before, surroundings)
     if isinstance(found, Lookup):
-        return found._replace(keys=wanted_keys(update.job_id, state, [*before.facts, *update.checkpoints], surroundings.writing))
+        return found._replace(
+            keys=wanted_keys(update.job_id, state, [*before.facts, *update.checkpoints], surroundings.writing),
+            minutes=lacking_minutes(
+                judged_starts([*_instants(update), *answered_instants(update)], before.judged_start, None), update, before
+            ),
+        )
     facts = list(found.known.values())
     lived, told = as_restarts(events), as_restarts(state.events)
     state = replace(state, outages=outages(lived, before.events, before.outages))
@@ -83,10 +90,13 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     full_states = vertex_states(found.rows.vertex_checkpoints, found.recomputed, before.vertex_states)
     new_starts = [one for one in state.starts if one not in before.starts]
     starts, newest_ms = _to_judge(update, before, found.recomputed, current, losses(update.taskmanager_lines, states))
+    minutes = lacking_minutes(starts, update, before)
     if update.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
-        return lookup._replace(keys=wanted_keys(update.job_id, state, facts, surroundings.writing))
+        return lookup._replace(keys=wanted_keys(update.job_id, state, facts, surroundings.writing), minutes=minutes)
     if lookup := lacks_snapshots(update, before, state, facts, surroundings.writing):
-        return lookup
+        return lookup._replace(minutes=minutes)
+    if minutes:
+        return Lookup(*NO_CHECKPOINTS, minutes=minutes)
     new, hashes = _new_annotations(annotated, before)
     latest = (
         max((before.judged_start or 0, before.judged_to or 0), (starts[-1], min(starts[-1] + WINDOW_MS, newest_ms))) if starts else None
@@ -108,12 +118,8 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     if latest is None:
         return JobResult(recomputed, found.retracted, annotated, new, current, trend, None, state, facts, *besides)
     history = _history(update, before, state, lived, facts, annotated, full_states, states)
-    in_window: dict[int, list[samples.VertexWindow]] = {}
-    earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
-    for row in update.vertex_windows:
-        in_window.setdefault(row["window_start"], []).append(vertex_window(row, rates(row, earlier)))
     size = sample(samples.SizeTrend, trend) if trend else None
-    windows = job_windows(update.cluster, update.job_id, starts, newest_ms, current, size, in_window, history, taskmanagers)
+    windows = job_windows(update.cluster, update.job_id, starts, newest_ms, current, size, by_minute(vertex_windows), history, taskmanagers)
     limits = settings.limits(update.cluster, update.job_id, current["name"])
     judgement = judged(windows, limits, settings.recovery_point(update.cluster, update.job_id))
     covered = joined([*before.judged_runs, *runs(starts)])
@@ -173,19 +179,31 @@ def _to_judge(
     update: JobUpdate, before: JobState, recomputed: dict[CheckpointKey, dict[str, Any]], current: Row, lost: Sequence[Row]
 ) -> tuple[list[int], int]:
     """Starts of the windows to judge, and up to when the job is judged. ``lost``: lines of lost TaskManagers."""
+    earlier = {key: _as_pending(fact) for fact in before.facts if (key := key_of(fact)) in recomputed}
     instants = [
-        *(at for fact in recomputed.values() for at in (fact["trigger_time"], fact["end_time"])),
-        *(row["observed_at"] for row in update.answers),
-        *(min(event["ts"], event["observed_at"]) for event in update.events),
-        *(row["ts"] for row in update.exceptions),
+        *(fact["trigger_time"] for key, fact in recomputed.items() if earlier.get(key) != _as_pending(fact)),
+        *(fact["end_time"] for fact in recomputed.values()),
         *(min(row["ts"], row["observed_at"]) for row in lost),
-        *(row["newest_ts"] for row in update.vertex_windows),
-        *(row["as_of"] for row in update.uploads),
-        *(min(row["ts"], row["observed_at"]) for row in update.vertex_gauges),
+        *_instants(update),
     ]
     known = [at for at in instants if at is not None]
     ended_ms = current["end_time"] if current["terminal"] else None
     return judged_starts(known, before.judged_start, ended_ms), largest(*known, before.judged_to) or 0
+
+
+def _instants(update: JobUpdate) -> Iterator[int]:
+    """Of what is new, without checkpoints."""
+    yield from (row["observed_at"] for row in update.answers)
+    yield from (min(event["ts"], event["observed_at"]) for event in update.events)
+    yield from (row["ts"] for row in update.exceptions)
+    yield from (row["newest_ts"] for row in update.vertex_windows)
+    yield from (row["as_of"] for row in update.uploads if row["as_of"] is not None)
+    yield from (min(row["ts"], row["observed_at"]) for row in update.vertex_gauges)
+
+
+def _as_pending(fact: Row) -> tuple[Any, ...]:
+    """What windows before its end see of a checkpoint."""
+    return tuple(fact.get(name) for name in PENDING)
 
 
 def _history(

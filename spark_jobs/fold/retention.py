@@ -29,6 +29,8 @@ JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
 """Of each vertex: what a rule may compare the judged window with."""
+MINUTES_KEPT, READINGS_KEPT = 2, 5_000
+"""What vertices did in the newest minutes, and in more where that is little: the readings of all subtasks."""
 GAUGES_KEPT = 40
 """Of each vertex: ten minutes of a sample every 15 s."""
 _GAUGES = ("vertex_id", "ts", "observed_at", *(one.name for one in fields(VertexGauges) if one.name not in ("vertex_id", "at_ms")))
@@ -123,6 +125,19 @@ def pressure(windows: Iterable[Row]) -> list[Row]:
     kept: list[Row] = []
     for of_vertex in grouped(newest_by(windows, ("vertex_id", "window_start"), ("as_of",)), "vertex_id").values():
         kept += sorted(of_vertex, key=lambda row: row["window_start"])[-WINDOWS_KEPT:]
+    return kept
+
+
+def vertex_windows(rows: Iterable[Row]) -> list[Row]:
+    """What vertices did in the newest minutes."""
+    kept: list[Row] = []
+    of_minutes = grouped(newest_by(rows, ("vertex_id", "window_start"), ("as_of",)), "window_start")
+    readings = 0
+    for place, minute in enumerate(sorted(of_minutes, reverse=True)):
+        readings += sum(len(value) for row in of_minutes[minute] for value in row.values() if isinstance(value, list | tuple))
+        if place >= MINUTES_KEPT and readings > READINGS_KEPT:
+            break
+        kept += sorted(of_minutes[minute], key=itemgetter("vertex_id"))
     return kept
 
 

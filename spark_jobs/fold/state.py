@@ -24,6 +24,7 @@ class JobState:
     whose task or host no source reported. ``outages``: those that ended.
     ``starts``: as :mod:`spark_jobs.fold.starts` makes them. ``told_annotations``: hashes of those that came out before.
     ``told_hosts``: a hash of the hosts as they came out last.
+    ``vertex_windows``: what vertices did in the newest judged minutes, which are judged again where anything else of them comes later.
     ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all judged minutes, as
     :func:`spark_jobs.fold.rule_evaluation.joined` tells them.
     """
@@ -32,6 +33,7 @@ class JobState:
     events: Sequence[Row] = ()
     placements: Sequence[Row] = ()
     pressure: Sequence[Row] = ()
+    vertex_windows: Sequence[Row] = ()
     counters: Sequence[Row] = ()
     gauges: Sequence[Row] = ()
     failures: Sequence[Row] = ()

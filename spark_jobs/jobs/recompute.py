@@ -26,7 +26,7 @@ from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.schemas import spark_schema
 from spark_jobs.small.executions import OF_PROCESS_HOLDS
-from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, instant, lookup_spans, windows_between
+from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, instant, lookup_spans, minute_spans, windows_between
 from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT
 from spark_jobs.transforms import executions, folding, group_windows, log_events, snapshots, taskmanagers, uploads
 from spark_jobs.transforms.job_exceptions import job_exceptions
@@ -235,7 +235,24 @@ class Recompute:
             wanted = self.lake.session.createDataFrame(keys, "cluster string, job_id string, wanted_keys array<string>")
             found["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", {}))
         of_jobs = {name: rows.join(F.broadcast(ranges.select(*JOB)), on=list(JOB), how="left_semi") for name, rows in self.parts.items()}
+        if any(one.minutes for one in lookups):
+            of_jobs[group_windows.PART] = self._samples_looked_up(lookups, of_jobs.get(group_windows.PART))
         return {**of_jobs, **found, "found": ranges}
+
+    def _samples_looked_up(self, lookups: Sequence[JobLookup], new: DataFrame | None) -> DataFrame:
+        """All samples of the minutes that jobs asked for, and what is new of other minutes."""
+        asked = [(one.cluster, one.job_id, minute // 1000) for one in lookups for minute in one.minutes]
+        minutes = F.broadcast(self.lake.session.createDataFrame(asked, "cluster string, job_id string, start long"))
+        start = F.unix_seconds(floor_to("ts", WINDOW_S))
+        rows = self.lake.rows_in("vertex_metrics", minute_spans(lookups)).where(~F.col("source").eqNullSafe(HISTORY))
+        flags = F.lit(True).alias(group_windows.IS_NEW), F.lit(False).alias(group_windows.IS_HISTORY)
+        columns: list[Column | str] = [*group_windows.SAMPLE, *flags]
+        of_minutes = [*JOB, "start"]
+        found = rows.withColumn("start", start).join(minutes, on=of_minutes, how="left_semi").select(*columns)
+        if new is None:
+            return found
+        others = new.withColumn("start", start).join(minutes, on=of_minutes, how="left_anti").drop("start")
+        return others.select(*found.columns).unionByName(found)
 
     @property
     def _known_executions(self) -> DataFrame:

@@ -1,6 +1,6 @@
 """The steps of :mod:`spark_jobs.jobs.recompute`, over rows that fit one process."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import timedelta
 from functools import cached_property
 
@@ -23,7 +23,17 @@ from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD, SKIPPED_INPUT
 from spark_jobs.small import events, executions, snapshots, taskmanagers, uploads
 from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
-from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, lookup_spans, merged, windows_between
+from spark_jobs.spans import (
+    EPOCH,
+    LINES_AFTER_TRIGGER,
+    OTHER_SIDE_WITHIN,
+    WINDOW,
+    JobLookup,
+    lookup_spans,
+    merged,
+    minute_spans,
+    windows_between,
+)
 from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT, TASKMANAGER_LINE
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.exception_batches import exception_columns
@@ -194,12 +204,8 @@ class SmallCycle:
                 starts = pc.unique(pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")).to_pylist()
                 touched = merged((start, start + WINDOW) for start in starts)
             rows = self.lake.rows_in("vertex_metrics", touched) if new.num_rows else new
-            rows = pa.concat_tables([rows.filter(pc.not_equal(pc.fill_null(rows["source"], ""), HISTORY)), history])
-        dated = rows.filter(pc.is_valid(rows["ts"]))
-        is_new = pc.greater(dated["commit_seq"], self.from_seq["vertex_metrics"])
-        of_history = pc.equal(pc.fill_null(dated["source"], ""), HISTORY)
-        samples = dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, is_new)
-        return samples.append_column(group_windows.IS_HISTORY, of_history)
+            rows = pa.concat_tables([_not_of_history(rows), history])
+        return _flagged(rows, self.from_seq["vertex_metrics"])
 
     # What parsed _metadata tell.
 
@@ -239,11 +245,36 @@ class SmallCycle:
         if any(one.keys for one in lookups):
             cut["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", {}).to_pylist())
         of_jobs = {name: _of_jobs(rows, jobs) for name, rows in self.parts.items()}
+        if minutes := minute_spans(lookups):
+            asked = {(one.cluster, one.job_id, minute) for one in lookups for minute in one.minutes}
+            samples = _flagged(_not_of_history(self.lake.rows_in("vertex_metrics", minutes)), after_seq=0)
+            found_samples = samples.filter(_in_minutes(samples, asked))
+            if (new := of_jobs.get(group_windows.PART)) is not None:
+                found_samples = pa.concat_tables([new.filter(pc.invert(_in_minutes(new, asked))), found_samples])
+            of_jobs[group_windows.PART] = found_samples
         return {
             **of_jobs,
             **cut,
             "found": pa.Table.from_pylist([one._asdict() for one in lookups], FOUND),
         }
+
+
+def _not_of_history(samples: pa.Table) -> pa.Table:
+    return samples.filter(pc.not_equal(pc.fill_null(samples["source"], ""), HISTORY))
+
+
+def _flagged(samples: pa.Table, after_seq: int) -> pa.Table:
+    dated = samples.filter(pc.is_valid(samples["ts"]))
+    is_new = pc.greater(dated["commit_seq"], after_seq)
+    of_history = pc.equal(pc.fill_null(dated["source"], ""), HISTORY)
+    flagged = dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, is_new)
+    return flagged.append_column(group_windows.IS_HISTORY, of_history)
+
+
+def _in_minutes(samples: pa.Table, asked: Set[tuple[str, str, int]]) -> pa.Array:
+    starts = pc.floor_temporal(samples["ts"], WINDOW // timedelta(seconds=1), "second").cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
+    rows = zip(samples["cluster"].to_pylist(), samples["job_id"].to_pylist(), starts.to_pylist(), strict=True)
+    return pa.array([row in asked for row in rows], pa.bool_())
 
 
 def _in_order(parts: Parts) -> pa.Table:

@@ -42,11 +42,8 @@ def _socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def kept(_socket: Path, settings: Any, weir: WeirSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "redis.Redis":
-    """What is kept by it. Every answer is, and nothing that is told to go takes a moment with it. What a test writes is never committed:
-    it counts as seen at once."""
-    weir(home=tmp_path)
-    monkeypatch.setattr(forgetting, "on_commit", lambda then: then())
+def kept(_socket: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator["redis.Redis"]:
+    """What is kept by it. Every answer is, and nothing that is told to go takes a moment with it."""
     cache = {"BACKEND": "webapp.config.cache.ForgivingRedisCache", "LOCATION": f"unix://{_socket}"}
     settings.CACHES = {"default": {**settings.CACHES["default"], **cache}}
     monkeypatch.setattr(breaker, "redis", breaker.Breaker(""))
@@ -54,7 +51,8 @@ def kept(_socket: Path, settings: Any, weir: WeirSettings, tmp_path: Path, monke
     monkeypatch.setattr(middleware, "AGAIN_AFTER_S", 0)
     client = redis.Redis(unix_socket_path=str(_socket))
     client.flushall()
-    return client
+    yield client
+    forgetting._owed.clear()
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """A lake, the runs of the cycle over it, and what a loader makes of them; recordings that come at once and bit by bit."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -48,7 +49,7 @@ Rows = dict[tuple[Any, ...], dict[str, Any]]
 class Instance:
     """A lake, its runs, and what a loader makes of them."""
 
-    spark: SparkSession
+    spark: SparkSession | None
     root: Path
     manifests: list[Manifest] = field(default_factory=list)
 
@@ -70,6 +71,7 @@ class Instance:
         return self.manifests[-1]
 
     def _cycle_of(self, versions: dict[str, int], previous: Manifest | None, run_dir: RunDir) -> Recompute | SmallCycle:
+        assert self.spark is not None
         return Recompute(pin(self.spark, self.lake, versions), previous, run_dir)
 
     def rows(self, table: str, runs: int | None = None) -> Rows:
@@ -78,6 +80,8 @@ class Instance:
         for manifest in self.manifests[:runs]:
             for row in _told(retracted_of(manifest, table, declared.key, ROWS_AT_ONCE)):
                 kept.pop(tuple(row.values()), None)
+            if table == "finding_sight":
+                kept = _without_judged_again(kept, manifest)
             for row in _told(rows_of(manifest, table, declared.column_names, ROWS_AT_ONCE)):
                 key = tuple(row[name] for name in declared.key)
                 old = kept.get(key)
@@ -85,6 +89,16 @@ class Instance:
                 if old is None or settled == (True, False) or (settled[0] == settled[1] and row["as_of"] >= old["as_of"]):
                     kept[key] = row
         return kept
+
+
+def _without_judged_again(sights: Rows, manifest: Manifest) -> Rows:
+    """A verdict takes the place of all that was said of its minute before."""
+    judged: set[tuple[str, str, datetime]] = set()
+    for row in _told(rows_of(manifest, "job_judgement", SERVING_TABLES["job_judgement"].column_names, ROWS_AT_ONCE)):
+        for run in json.loads(row["windows"]):
+            starts = range(run["first"], run["last"] + 1, 60)
+            judged.update((row["cluster"], row["job_id"], datetime.fromtimestamp(start, UTC)) for start in starts)
+    return {key: row for key, row in sights.items() if (row["cluster"], row["job_id"], row["window_start"]) not in judged}
 
 
 def _told(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:

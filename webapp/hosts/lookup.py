@@ -68,10 +68,10 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     first, last = whole_days(start, end)
     events = HostEvent.objects.filter(**of, at__gte=start, at__lte=end)
     beside = events.filter(Q(at__lt=begin_of(first)) | Q(at__gte=begin_of(last))) if first < last else events
-    since = _since(beside)
+    since = beside.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
     if since and first < last:
         first, beside = last, events
-        since = _since(events)
+        since = events.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
     counted = beside.filter(at__gte=since) if since else beside
     running = HostLoad.objects.filter(**of).order_by().values("host", "cluster", "jobs", "subtasks", "slots")
     named = FindingHost.objects.filter(**of, finding__state=FindingState.OPEN).order_by().values("host", "cluster")
@@ -85,11 +85,6 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     # Plain rows: packing thousands of objects takes longer than counting them.
     cache.set(key, ([tuple(vars(row).values()) for row in rows], answer.since, answer.is_cut, answer.counts_less), KEPT_S)
     return answer
-
-
-def _since(events: "QuerySet[HostEvent]") -> datetime | None:
-    """From when the newest ``MOST_EVENTS`` happened; None where there are no more."""
-    return events.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
 
 
 def _by_day(days: "QuerySet[HostDay]") -> Any:

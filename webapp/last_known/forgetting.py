@@ -1,8 +1,7 @@
 """Who is to be shown nothing any more of what was kept: whoever signed out, is closed, or may do or see something else from now on.
 
 An instant is left for them in Redis. What was kept, or seen in the database, before it is refused: also what a request keeps that had
-begun before. It is noted in the home before anything else (``to_forget.py``): where Redis is away just then, or this process dies,
-whichever process of the home serves the next page tells Redis, and until then none keeps or shows anything.
+begun before. Where Redis is away just then, this process tries again with its next page, and until then keeps and shows nothing.
 """
 
 import logging
@@ -12,10 +11,9 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.db.transaction import get_connection, on_commit
+from django.db import transaction
 
 from webapp.accounts.models import User
-from webapp.last_known import to_forget
 from webapp.last_known.redis_side import AGES, ANSWERS, BYTES, EVERYBODY, FORGET, OF_ACCOUNT, SCOPED, asked, gone_key, is_on, kept_s
 from webapp.last_known.viewers import session_name
 
@@ -25,43 +23,31 @@ VISITS = {"last_login"}
 LABELS = "labels"
 
 logger = logging.getLogger(__name__)
-_unwritten: set[str] = set()
-"""Who is to be forgotten of whom the disk took no note."""
+_owed: set[str] = set()
 _lock = threading.Lock()
 
 
 def forget(who: str) -> None:
     """At once, and again when what was written about them is seen by others: a request may read the old row in between."""
-    if not is_on():
-        return
-    is_begun = get_connection().in_atomic_block
-    note = _noted(who, is_begun=is_begun)
-    _tell()
-    if is_begun:
-        on_commit(partial(_again, who, note))
+    _now(who)
+    if transaction.get_connection().in_atomic_block:
+        transaction.on_commit(partial(_now, who))
 
 
 def forget_session(key: str | None) -> None:
-    if key and is_on():
-        _noted(session_name(key), is_begun=False)
-        _tell()
+    if key:
+        _now(session_name(key))
 
 
 def is_done() -> bool:
-    """Whether all are forgotten who were to be, by this process or another one of its home."""
-    try:
-        notes = to_forget.notes()
-    except OSError:
-        return False
-    for note in notes:
-        if not _is_told(note.who):
-            return False
-        note.is_told()
-    for who in list(_unwritten):
-        if not _is_told(who):
+    """Whether all are forgotten who were to be."""
+    for who in list(_owed):
+        keys = [ANSWERS, AGES, BYTES, gone_key(who)]
+        told = [OF_ACCOUNT, who, time.time() + CLOCKS_DIFFER_S, kept_s()]
+        if asked(partial(_run, keys, told)) is None:
             return False
         with _lock:
-            _unwritten.discard(who)
+            _owed.discard(who)
     return True
 
 
@@ -106,37 +92,13 @@ def signed_in(sender: Any, request: Any, **_about: Any) -> None:
         forget_session(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
 
 
-def _noted(who: str, *, is_begun: bool) -> to_forget.Note | None:
-    try:
-        return to_forget.Note.write(who, is_begun=is_begun)
-    except OSError as error:
-        logger.error(
-            "That kept pages of %s are to go cannot be noted in WEIR_HOME (%s): it is lost if Redis is away and this process ends.",
-            who, error.strerror,
-        )  # fmt: skip
-        with _lock:
-            _unwritten.add(who)
-        return None
-
-
-def _again(who: str, note: to_forget.Note | None) -> None:
-    if note:
-        note.change_is_seen()
-    else:
-        with _lock:
-            _unwritten.add(who)
-    _tell()
-
-
-def _tell() -> None:
+def _now(who: str) -> None:
+    if not is_on():
+        return
+    with _lock:
+        _owed.add(who)
     if not is_done():
-        logger.warning("Redis does not answer: whose kept pages are to go is noted in WEIR_HOME; until Redis knows, none is shown.")
-
-
-def _is_told(who: str) -> bool:
-    keys = [ANSWERS, AGES, BYTES, gone_key(who)]
-    told = [OF_ACCOUNT, who, time.time() + CLOCKS_DIFFER_S, kept_s()]
-    return asked(partial(_run, keys, told)) is not None
+        logger.warning("Redis does not answer: kept pages of %s are forgotten with the next page that this process serves.", who)
 
 
 def _run(keys: list[str], told: list[Any], redis: Any) -> Any:

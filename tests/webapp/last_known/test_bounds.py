@@ -28,10 +28,10 @@ def socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def there(socket: Path, settings: Any, weir: WeirSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "redis.Redis":
-    weir(home=tmp_path)
+def there(socket: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> "redis.Redis":
     settings.CACHES = {"default": {"BACKEND": "webapp.config.cache.ForgivingRedisCache", "LOCATION": f"unix://{socket}"}}
     monkeypatch.setattr(breaker, "redis", breaker.Breaker(""))
+    monkeypatch.setattr(forgetting, "_owed", set())
     client = redis.Redis(unix_socket_path=str(socket))
     client.flushall()
     return client
@@ -113,10 +113,10 @@ def test_all_that_is_kept_of_an_account_goes_with_one_word_and_the_sums_with_it(
     kept("/a")
     kept("/b", "8")
     forgetting.forget_session(None)
-    forgetting.forget("7")
+    forgetting._now("7")
     assert (is_found("/a"), is_found("/b", "8")) == (False, True)
     assert int(there.get(BYTES)) == sum(len(one) for one in there.hvals(ANSWERS))
-    forgetting.forget(EVERYBODY)
+    forgetting._now(EVERYBODY)
     assert not there.exists(ANSWERS, AGES, BYTES)
     kept("/b", "8", at=time.time() - 1)
     assert not is_found("/b", "8")

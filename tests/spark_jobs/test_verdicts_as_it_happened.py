@@ -1,0 +1,89 @@
+"""A recording that is collected as it happened, half a minute at a time: its verdicts are those of one run over all of it.
+
+A minute is judged again when a checkpoint ends in it, say, and then what was measured in it counts as before.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.recordings.importer import Recording
+from ingest.records import Observed
+from spark_jobs.fold import retention
+from tests.spark_jobs.instances import Instance, Rows, SmallInstance
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+STEP_S = 30
+PLAYED = (
+    "recordings/1.20.5/B",
+    "recordings/1.20.5/F",
+    "incidents/1.20.5/burst",
+    "incidents/1.20.5/expired",
+    "incidents/1.20.5/idle-partition",
+    "incidents/1.20.5/slow-savepoint",
+    "incidents/2.3.0/expired",
+)
+
+
+def observed(recording: str) -> list[Observed]:
+    read = Recording(FIXTURES / recording, "played", "UTC", "flink").read(lambda _said: None)
+    return [one for of_piece, _size_bytes in read for one in of_piece]
+
+
+def as_it_happened(recorded: Sequence[Observed]) -> list[list[Observed]]:
+    steps: dict[int, list[Observed]] = defaultdict(list)
+    for one in recorded:
+        steps[int(one.observed_at.timestamp()) // STEP_S].append(one)
+    return [steps[step] for step in sorted(steps)]
+
+
+def logs_last(recorded: Sequence[Observed]) -> list[list[Observed]]:
+    """As where logs are shipped late."""
+    asked = [one for one in recorded if one.source != "log"]
+    return [*as_it_happened(asked), [one for one in recorded if one.source == "log"]]
+
+
+def sights(instance: Instance, steps: Sequence[Sequence[Observed]]) -> Rows:
+    for step in steps:
+        instance.lake.append(step)
+        instance.cycle()
+    return instance.rows("finding_sight")
+
+
+@pytest.mark.parametrize("order", [as_it_happened, logs_last])
+@pytest.mark.parametrize("recording", PLAYED)
+def test_findings_of_each_minute_are_those_of_a_run_over_all(
+    tmp_path: Path, recording: str, order: Callable[[Sequence[Observed]], list[list[Observed]]]
+) -> None:
+    recorded = observed(recording)
+    whole = sights(SmallInstance(None, tmp_path / "whole"), [recorded])
+    assert whole
+    assert sights(SmallInstance(None, tmp_path / "steps"), order(recorded)) == whole
+
+
+@pytest.mark.parametrize("recording", ["recordings/1.20.5/F", "incidents/1.20.5/slow-savepoint"])
+def test_what_was_measured_is_looked_up_where_it_is_not_remembered(tmp_path: Path, recording: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = observed(recording)
+    whole = sights(SmallInstance(None, tmp_path / "whole"), [recorded])
+    monkeypatch.setattr(retention, "MINUTES_KEPT", 0)
+    monkeypatch.setattr(retention, "READINGS_KEPT", 0)
+    steps = SmallInstance(None, tmp_path / "steps")
+    assert sights(steps, logs_last(recorded)) == whole
+    assert any("jobs_looked_up" in path for manifest in steps.manifests for path in manifest.tables["finding_sight"].files)
+
+
+def test_spark_looks_up_what_was_measured_in_minutes_of_long_ago(spark: SparkSession, tmp_path: Path) -> None:
+    """Of ten minutes each vertex has remembered windows; logs of before come an hour late."""
+    recorded = observed("recordings/1.20.5/F")
+    first, *later = logs_last(recorded)
+    whole = sights(SmallInstance(None, tmp_path / "whole"), [recorded])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(retention, "MINUTES_KEPT", 0)
+        patch.setattr(retention, "READINGS_KEPT", 0)
+        steps = SmallInstance(None, tmp_path / "steps")
+        sights(steps, [first, *later[:-1]])
+    by_spark = Instance(spark, tmp_path / "steps", steps.manifests)
+    assert sights(by_spark, later[-1:]) == whole
