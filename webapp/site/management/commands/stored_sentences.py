@@ -13,7 +13,7 @@ from webapp.wording.sentences import SENTENCES
 class Command(BaseCommand):
     help = (
         "Write webapp/wording/sentences.py: the sentences of ingest and spark_jobs that pages show, for manage.py translations. "
-        "Those of before that are said no more move to retired.py there, so that findings which hold them are still translated."
+        "Sentences that code no longer has move to retired.py there, so that findings stored with them are still translated."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
