@@ -1,4 +1,4 @@
-"""Writes ``sentences.py``, so that what code says is known without reading all of it again, and ``retired.py``: sentences that it no longer has."""
+"""Writes ``sentences.py``, so that what code says is known without reading all of it again, and ``retired.py``, what it says no more."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from django.utils.translation import gettext_noop, pgettext_lazy
 
 SENTENCES: tuple[tuple[str, str], ...] = (
 '''
-_HEAD_OF_RETIRED = '''"""By `manage.py stored_sentences`: sentences that code no longer has, while findings and reports that were stored before do.
+_HEAD_OF_RETIRED = '''"""By `manage.py stored_sentences`: sentences that code no longer has, and stored findings and reports do.
 
 A line may be removed by hand once nothing that is stored can hold it.
 """

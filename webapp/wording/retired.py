@@ -1,4 +1,4 @@
-"""By `manage.py stored_sentences`: sentences that code no longer has, while findings and reports that were stored before do.
+"""By `manage.py stored_sentences`: sentences that code no longer has, and stored findings and reports do.
 
 A line may be removed by hand once nothing that is stored can hold it.
 """
