@@ -10,7 +10,9 @@ from webapp.lib.translations import gettext_lazy as _
 
 EMPTY = {
     "title": _("No day is summed up yet"),
-    "text": _("Days come from the daily roll-ups of checkpoints and from storage audits, and are summed up every quarter of an hour."),
+    "text": _(
+        "Days are summed up every 15 minutes: look again then. Files count once their root is registered on the storage page and audited."
+    ),
 }
 
 GROUPINGS = {"job": _("job"), "cluster": _("cluster"), "team": _("team")}
