@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Case, Count, F, Q, Value, When
 from django.db.models.functions import Coalesce
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.charts.checkpoints import CheckpointBar
@@ -99,10 +100,14 @@ def _bar(row: tuple[Any, ...], url: str) -> CheckpointBar:
         unaligned=unaligned,
         reason=reason,
         # Of a lost one, the slowest that did acknowledge says nothing.
-        slowest=f"{vertex}/{subtask}" + (f" on {host}" if host else "") if vertex and outcome in ("completed", "in_progress") else None,
+        slowest=_slowest(f"{vertex}/{subtask}", host) if vertex and outcome in ("completed", "in_progress") else None,
         state_bytes=size,
         url=url,
     )
+
+
+def _slowest(task: str, host: str | None) -> str:
+    return gettext("%(task)s on %(host)s") % {"task": task, "host": host} if host else task
 
 
 def export_rows(facts: Any, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,6 @@ from django.utils.translation import gettext
 
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.findings.models import Finding
-from webapp.hosts.concentration import WORDS
 from webapp.hosts.lookup import HostJob, called, jobs_called
 from webapp.hosts.models import HostEvent
 from webapp.wording.translation import translated
@@ -76,17 +75,21 @@ def _words(row: HostEvent) -> tuple[str, str]:
     task = f"{row.vertex_name or gettext('a task')}{'' if row.subtask is None else f'/{row.subtask}'}"
     detail = row.detail or ""
     if row.kind == "decline":
+        if row.checkpoint_id is None:
+            return gettext("A checkpoint was declined by %(task)s") % {"task": task}, detail
         return gettext("Checkpoint %(checkpoint_id)s declined by %(task)s") % {"checkpoint_id": row.checkpoint_id, "task": task}, detail
     if row.kind == "expired":
         return (
-            gettext("Checkpoint %(checkpoint_id)s expired") % {"checkpoint_id": row.checkpoint_id},
+            gettext("Checkpoint %(checkpoint_id)s expired") % {"checkpoint_id": row.checkpoint_id}
+            if row.checkpoint_id is not None
+            else gettext("A checkpoint expired"),
             gettext("subtasks here had not acknowledged: %(vertex_name)s") % {"vertex_name": row.vertex_name} if row.vertex_name else "",
         )
     if row.kind == "failure":
         return gettext("Task failed: %(subject)s") % {"subject": row.subject}, detail
     if row.kind == "taskmanager_lost":
         return gettext("TaskManager %(subject)s lost") % {"subject": row.subject}, detail
-    return f"{WORDS.get(row.kind, row.kind).capitalize()}: {row.subject}", detail
+    return f"{row.kind.replace('_', ' ').capitalize()}: {row.subject}", detail
 
 
 def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:

@@ -180,7 +180,8 @@ def _exceptions(jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime
     thrown.sort(key=lambda row: row[:2])
     for (cluster, job_id, name), group in groupby(thrown, key=lambda row: (row[0], row[1], row[3])):
         run = list(group)
-        where = " on ".join(filter(None, (run[0][4], run[0][5])))
+        task, host = run[0][4], run[0][5]
+        where = gettext("%(task)s on %(host)s") % {"task": task, "host": host} if task and host else task or host or ""
         title = (
             gettext("Exception %(name)s") % {"name": name}
             if len(run) == 1

@@ -50,13 +50,7 @@ def verdict(found: JobStarts) -> Verdict:
         if phase
         else ""
     )
-    slowest = straggler(newest)
-    held = (
-        gettext(" %(slowest)s held all others up for %(held_up_ms)s.")
-        % {"slowest": slowest, "held_up_ms": duration_text(newest.held_up_ms)}
-        if slowest
-        else ""
-    )
+    held = _held_up(newest)
     ratio = newest.total_ms / newest.usual_total_ms if newest.total_ms is not None and newest.usual_total_ms else None
     usual = (
         ""
@@ -150,9 +144,23 @@ def about_state_requests(found: RpcTroubles) -> str:
 
 def straggler(start: Start) -> str:
     """The slowest of the tasks that others waited for, and where it ran; empty where they did not."""
+    return " on ".join(filter(None, _straggler(start)))
+
+
+def _held_up(start: Start) -> str:
+    task, place = _straggler(start)
+    if not task:
+        return ""
+    held_up = duration_text(start.held_up_ms)
+    if not place:
+        return gettext(" %(task)s held all others up for %(held_up_ms)s.") % {"task": task, "held_up_ms": held_up}
+    return gettext(" %(task)s on %(host)s held all others up for %(held_up_ms)s.") % {"task": task, "host": place, "held_up_ms": held_up}
+
+
+def _straggler(start: Start) -> tuple[str, str]:
+    """Task and place, each empty where there is none."""
     slowest = next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
     if slowest is None or start.held_up_ms < HELD_UP_MS:
-        return ""
-    place = slowest["host"] or slowest["taskmanager_id"]
+        return "", ""
     name = slowest["name"] if len(slowest["name"]) <= NAME_CHARS else f"{slowest['name'][: NAME_CHARS - 1]}…"
-    return f"{name}/{slowest['subtask']}{f' on {place}' if place else ''}"
+    return f"{name}/{slowest['subtask']}", slowest["host"] or slowest["taskmanager_id"] or ""

@@ -136,6 +136,16 @@ def test_the_page_of_a_host_tells_what_happened_there_across_jobs(viewer, three,
     assert [moment.title for moment, _ in of_kind] == ["Checkpoint 4 expired"]
 
 
+def test_what_happened_to_a_checkpoint_of_unknown_number_is_told_without_one(viewer, now):
+    of = job(at=now)
+    host_event("h", of, "decline", now, vertex_name="enrich", subtask=1)
+    host_event("h", of, "expired", now, vertex_name="enrich")
+    page = viewer.get("/hosts/h/")
+    titles = {moment.title for moment, _ in page.context["moments"]}
+    assert {"A checkpoint was declined by enrich/1", "A checkpoint expired"} <= titles
+    assert "Checkpoint None" not in page.content.decode()
+
+
 def test_three_times_its_share_is_marked_and_its_share_is_not(viewer, three):
     (here,) = viewer.get("/hosts/bad/").context["concentrations"]
     assert (here.here, here.total, here.expected, here.is_notable) == (3, 3, 1.0, True)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from django.utils import translation
 
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START, LOG_EVENT
 from tests.first_cycles import CLUSTER, served_tables
@@ -138,6 +139,8 @@ def test_page_api_and_command_say_the_same(viewer: Any, home: Path, django_asser
     assert sentence in page
     assert "usually" in page
     assert sentence in viewer.get(reverse("starts-tables", args=at)).content.decode()
+    with translation.override("zh-hans"):
+        assert re.search(r"flink-tm-\S+ 上的 enrich/0 拖延其余全部 15 s", verdict(job_starts(job)).sentence)
     document = viewer.get(reverse("api-job-starts", args=at)).json()
     assert document["verdict"] == sentence
     assert [one["kind"] for one in document["starts"]] == ["restart", "restart", "start"]
