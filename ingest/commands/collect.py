@@ -18,6 +18,7 @@ from ingest.lake.environment import lake_place
 from ingest.lake.store import Lake
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
+from ingest.wording import count_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +68,8 @@ def described(outcome: ClusterOutcome) -> str:
     if not outcome.reachable:
         return f"{outcome.cluster}: not reachable. {outcome.error}"
     version = outcome.flink_version or "of unknown version"
-    line = f"{outcome.cluster}: Flink {version}, {outcome.jobs_seen} job(s), {outcome.requests} requests, {outcome.records} records"
+    counts = (count_text(outcome.jobs_seen, "job"), count_text(outcome.requests, "request"), count_text(outcome.records, "record"))
+    line = f"{outcome.cluster}: Flink {version}, {', '.join(counts)}"
     return line + (f", {outcome.skips} skipped" if outcome.skips else "")
 
 

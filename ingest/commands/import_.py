@@ -11,6 +11,7 @@ from pathlib import Path
 from ingest.lake.environment import lake_place
 from ingest.lake.store import Lake
 from ingest.recordings.importer import ImportSummary, import_recording
+from ingest.wording import count_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 def described(summary: ImportSummary) -> str:
     """The summary as lines for a person."""
     lines = [f"{summary.directory} → cluster {summary.cluster}"]
-    lines.append(f"  Flink {summary.flink_version or 'of unknown version'}, {len(summary.jobs)} job(s)")
+    lines.append(f"  Flink {summary.flink_version or 'of unknown version'}, {count_text(len(summary.jobs), 'job')}")
     if summary.first_at and summary.last_at:
         lines.append(f"  recorded {summary.first_at:%Y-%m-%d %H:%M:%S} to {summary.last_at:%Y-%m-%d %H:%M:%S} UTC")
     lines += [f"  {count:>9,} {table}" for table, count in sorted(summary.records.items())]

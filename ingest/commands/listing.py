@@ -25,6 +25,7 @@ from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import Listed, Snapshot
 from ingest.uris import Spellings
+from ingest.wording import count_text
 
 SECONDS_A_LINE = 5.0
 
@@ -111,7 +112,8 @@ def _as_of(args: argparse.Namespace) -> datetime:
 
 def _line(listed: Listed) -> str:
     unlisted = f", {len(listed.unlisted)} not listed" if listed.unlisted else ""
-    return f"{listed.root}: {listed.files:,} files, {listed.bytes:,} bytes{unlisted}, as of {listed.as_of:%Y-%m-%d %H:%M:%S} UTC"
+    counts = f"{count_text(listed.files, 'file')}, {count_text(listed.bytes, 'byte')}{unlisted}"
+    return f"{listed.root}: {counts}, as of {listed.as_of:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _json(listed: Listed, *, kept: bool) -> str:

@@ -15,6 +15,7 @@ from ingest.errors import Refused
 from ingest.flink_rest.gate import SAME_PATH_PAUSE_S
 from ingest.recordings.recorder import RecordSummary, record
 from ingest.sources import ClusterSource
+from ingest.wording import count_text
 
 MEBIBYTE = 1024 * 1024
 
@@ -55,8 +56,9 @@ def described(summary: RecordSummary) -> str:
     """The summary as lines for a person."""
     size = summary.bytes_written / MEBIBYTE
     lines = [
-        f"{summary.directory}: Flink {summary.flink_version or 'of unknown version'}, {len(summary.jobs)} job(s)",
-        f"  {summary.polls} polls, {summary.answers} answers, {size:.1f} MiB" + (f", {summary.skips} skipped" if summary.skips else ""),
+        f"{summary.directory}: Flink {summary.flink_version or 'of unknown version'}, {count_text(len(summary.jobs), 'job')}",
+        f"  {count_text(summary.polls, 'poll')}, {count_text(summary.answers, 'answer')}, {size:.1f} MiB"
+        + (f", {summary.skips} skipped" if summary.skips else ""),
     ]
     if summary.stopped_by == "size":
         lines.append("  ended because it became as large as --max-mb allows")

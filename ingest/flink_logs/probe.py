@@ -9,6 +9,7 @@ from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import is_packed, process_of
 from ingest.sources import LogSource
+from ingest.wording import count_text
 
 MAX_FILES_PROBED = 20
 ZONE_TOLERANCE = timedelta(minutes=20)
@@ -46,7 +47,9 @@ def probe_logs(logs: LogSource, now: datetime) -> LogProbe:
             unknown.append(file.path)
         newest = max(filter(None, (newest, last)), default=None)
     if unknown:
-        result.misses.append(f"logs: {len(unknown)} file(s) do not have the declared layout, as {unknown[0]}; declare their log4j pattern")
+        result.misses.append(
+            f"logs: {count_text(len(unknown), 'file')} without the declared layout, as {unknown[0]}; declare their log4j pattern"
+        )
     if newest:
         result.sees.append(f"newest log record: {newest:%Y-%m-%d %H:%M:%S} UTC")
         if zone_is_doubtful(newest, now):

@@ -25,6 +25,7 @@ from ingest.log_stores.probe import probe_store
 from ingest.prometheus.client import prometheus_client
 from ingest.prometheus.probe import probe_prometheus
 from ingest.sources import ClusterSource, LogSource, LogStoreSource, PrometheusSource
+from ingest.wording import count_text
 
 GATHERING_PAUSE_S = 2
 """Flink gathers metrics only after a first request for them."""
@@ -128,7 +129,8 @@ async def _probe_log_store(source: ClusterSource, store: LogStoreSource, notes: 
 
 
 def _say_version(notes: _ProbeNotes) -> None:
-    notes.sees.append(f"REST of Flink {notes.flink_version}, {notes.taskmanagers} TaskManager(s)")
+    managers = "an unknown number of TaskManagers" if notes.taskmanagers is None else count_text(notes.taskmanagers, "TaskManager")
+    notes.sees.append(f"REST of Flink {notes.flink_version}, {managers}")
     if not is_known(notes.flink_version):
         notes.misses.append(f"Flink {notes.flink_version} is not one of the known releases 1.12 to 2.3; it is read as far as understood")
     elif not has_time_metrics(notes.flink_version):
@@ -196,7 +198,7 @@ async def _probe_log_endpoint(client: RestClient, logs: LogSource, notes: _Probe
         return
     if found:
         names = ", ".join(file.name for file in found[:3])
-        notes.sees.append(f"log endpoint: {len(found)} file(s), {names}")
+        notes.sees.append(f"log endpoint: {count_text(len(found), 'file')}, {names}")
         notes.misses.append("TaskManager logs, and log lines as they are written: give log globs for these")
     else:
         notes.misses.append("the JobManager serves no log files; give log globs")
@@ -205,12 +207,12 @@ async def _probe_log_endpoint(client: RestClient, logs: LogSource, notes: _Probe
 async def _probe_history(source: ClusterSource, notes: _ProbeNotes) -> None:
     async with client_of(source, source.history_url, Gate(same_path_pause_s=1)) as client:
         jobs = _jobs(await client.get("/jobs/overview"))
-        notes.sees.append(f"History Server: {len(jobs)} ended job(s)")
+        notes.sees.append(f"History Server: {count_text(len(jobs), 'ended job')}")
 
 
 def _probe_archive(directory: str, notes: _ProbeNotes) -> None:
     files = ArchiveDirectory(directory).files()
-    notes.sees.append(f"archive directory: {len(files)} archived job(s)")
+    notes.sees.append(f"archive directory: {count_text(len(files), 'archived job')}")
 
 
 def _probe_logs(source: ClusterSource, notes: _ProbeNotes) -> None:

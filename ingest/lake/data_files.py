@@ -20,6 +20,8 @@ from deltalake import DeltaTable
 from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
+from ingest.wording import count_text
+
 WAITS_S = 10.0
 """For what is still read when a process ends; a storage that hangs must not keep it."""
 QUIET_S = 0.1
@@ -38,7 +40,7 @@ def dataset(table: DeltaTable, folder: Path | None, storage_options: Mapping[str
     for fragment in rows.get_fragments(filter=condition):
         # Another file in its place may be whole, and lack the columns that are asked for.
         if (size := (folder / fragment.path).stat().st_size) != sizes[fragment.path]:
-            raise pa.ArrowInvalid(f"{fragment.path} has {size} bytes, and {sizes[fragment.path]} were written")
+            raise pa.ArrowInvalid(f"{fragment.path} has {count_text(size, 'byte')}, and {sizes[fragment.path]:,} were written")
     return rows
 
 

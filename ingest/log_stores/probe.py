@@ -5,6 +5,7 @@ from ingest.log_stores.collector import SLICE_NS, ask
 from ingest.log_stores.opening import store_of
 from ingest.pushed.entries import Entry
 from ingest.sources import LogStoreSource
+from ingest.wording import count_text
 
 LINES = 100
 
@@ -22,5 +23,5 @@ async def probe_store(client: RestClient, source: LogStoreSource, now_ns: int) -
         return [], [f"{store.name}: what it has of the last hour has no field with the text of a line"]
     processes = sorted({entry.process for entry in entries})
     shown = ", ".join(processes[:3]) + ("…" if len(processes) > 3 else "")
-    some = f"{len(entries)} or more lines" if len(page.lines) == LINES else f"{len(entries)} line(s)"
+    some = f"{len(entries)} or more lines" if len(page.lines) == LINES else count_text(len(entries), "line")
     return [f"{store.name}: {some} of the last hour, of {shown}"], []

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ingest.metadata.summary import Directory, OperatorTotals, Summary
+from ingest.wording import count_text
 
 _HEADINGS = ("OPERATOR", "SUBTASKS", "STATE", "UPLOADED", "FILES", "IN FILES", "INLINE", "IN _METADATA")
 MOST_DIRECTORIES_SHOWN = 12
@@ -16,8 +17,8 @@ def summary_line(summary: Summary, path: str) -> str:
     others = sum(directory.references for directory in summary.directories if not directory.own)
     return (
         f"{path}: {kind} {header.checkpoint_id}, format {header.dialect.version} (Flink {header.dialect.name}), "
-        f"{len(summary.operators)} operators, {summary.handles:,} handles, {size(summary.state_bytes)} of state, "
-        f"{others:,} references into other directories"
+        f"{count_text(len(summary.operators), 'operator')}, {count_text(summary.handles, 'handle')}, "
+        f"{size(summary.state_bytes)} of state, {count_text(others, 'reference')} into other directories"
     )
 
 

@@ -11,6 +11,7 @@ from ingest.metadata.pieces import End, Handle, Header, MasterState, Operator, O
 from ingest.metadata.properties import read_properties
 from ingest.metadata.reading import Reading
 from ingest.metadata.streams import read_stream
+from ingest.wording import count_text
 
 MASTER_STATE_MAGIC = 0xC96B1696
 MOST_MASTER_STATES = 10_000
@@ -44,7 +45,7 @@ def _master_state(reading: Reading) -> MasterState:
     size = window.count("the length of a master state's bytes")
     position = window.position
     if position + size - start != length:
-        raise DamagedMetadata(start, f"a master state of {length:,} bytes", f"{position + size - start:,} bytes")
+        raise DamagedMetadata(start, f"a master state of {count_text(length, 'byte')}", count_text(position + size - start, "byte"))
     window.skip(size, "a master state")
     return MasterState(name, version, size, position)
 

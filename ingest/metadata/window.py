@@ -9,6 +9,7 @@ from sys import byteorder
 from typing import BinaryIO
 
 from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata
+from ingest.wording import count_text
 
 WINDOW_BYTES = 1 << 20
 
@@ -136,8 +137,8 @@ class Window:
         if self.available(size) < size:
             raise IncompleteMetadata(
                 self.position,
-                f"{expected} ({size} bytes)",
-                f"the end of the file after {self._base + self.end:,} bytes",
+                f"{expected} ({size} bytes)" if size != 1 else f"{expected} (1 byte)",
+                f"the end of the file after {count_text(self._base + self.end, 'byte')}",
             )
 
     def _fill(self, wanted: int) -> None:

@@ -16,6 +16,7 @@ from requests.adapters import HTTPAdapter
 
 from ingest.json_bounds import decoded
 from ingest.network.clusters import check_host
+from ingest.wording import count_text
 
 TIMEOUT_S = (5, 60)
 """To connect, and between two pieces of an answer."""
@@ -132,7 +133,7 @@ class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
     def _piece(self, start: int, end: int) -> bytes:
         content: bytes = self.fs._call("OPEN", path=self.path, offset=start, length=end - start).content
         if len(content) != end - start:
-            raise WebHdfsError(f"{self.path} ended after {len(content):,} of {end - start:,} bytes from {start:,}.")
+            raise WebHdfsError(f"{self.path} ended after {len(content):,} of {count_text(end - start, 'byte')} from {start:,}.")
         return content
 
 

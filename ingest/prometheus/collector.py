@@ -89,7 +89,7 @@ class _Reading:
         self.jobs = list(newest)[:MAX_JOBS]
         if len(newest) > MAX_JOBS:
             self.skips.append(
-                Skip(self._client.address.base, "over_budget", f"{len(newest) - MAX_JOBS} jobs more than {MAX_JOBS} are left out.")
+                Skip(self._client.address.base, "over_budget", f"{len(newest):,} jobs found, and at most {MAX_JOBS:,} are read.")
             )
         for job_id in self.jobs:
             await self._read_job(*newest[job_id])

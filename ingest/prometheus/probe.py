@@ -6,6 +6,7 @@ from ingest.flink_rest.client import RestClient
 from ingest.prometheus.matrix import series
 from ingest.prometheus.names import JOB_NAMES, TASK, selector, spelled
 from ingest.sources import PrometheusSource
+from ingest.wording import count_text
 
 
 async def probe_prometheus(client: RestClient, source: PrometheusSource, now_s: int) -> tuple[list[str], list[str]]:
@@ -19,7 +20,7 @@ async def probe_prometheus(client: RestClient, source: PrometheusSource, now_s: 
     if not tasks:
         misses.append(f"Prometheus: no series of tasks among what {of}; are the TaskManagers scraped?")
     found = len({labels.get("job_id") for labels in jobs})
-    sees = [f"Prometheus: {found} job(s), {len(tasks)} subtasks"] if jobs or tasks else []
+    sees = [f"Prometheus: {count_text(found, 'job')}, {count_text(len(tasks), 'subtask')}"] if jobs or tasks else []
     return sees, misses
 
 

@@ -9,6 +9,7 @@ from ingest.lake.rows import table_of
 from ingest.lake.store import Lake
 from ingest.recordings.recording import Progress, Recording
 from ingest.records import Observed, Skip
+from ingest.wording import count_text
 
 BATCH_BYTES = 32 * 1024 * 1024
 """Recorded bytes that go into one commit per table."""
@@ -58,7 +59,7 @@ def import_recording(
     def commit() -> None:
         if batch:
             summary.commits.update(lake.append(batch))
-            progress(f"committed {sum(len(reading.records) for reading in batch)} records")
+            progress(f"committed {count_text(sum(len(reading.records) for reading in batch), 'record')}")
             batch.clear()
 
     for observed, size_bytes in recording.read(progress):

@@ -23,6 +23,7 @@ from ingest.flink_rest.limits import RequestLimits
 from ingest.recordings.log_copies import LogCopies
 from ingest.recordings.masking import masked
 from ingest.sources import ClusterSource
+from ingest.wording import count_text
 
 LIMITS = RequestLimits(
     requests=20_000, requests_per_job=5_000, taskmanagers_per_cycle=200, small_job_subtasks=1_000_000, cycle_timeout_s=120
@@ -98,7 +99,8 @@ async def _poll_on(
         _note(summary, found)
         await asyncio.to_thread(logs.copy_new)
         progress(
-            f"{summary.polls} polls, {summary.answers} answers, {len(summary.jobs)} job(s)" + (f"; {found.error}" if found.error else "")
+            f"{count_text(summary.polls, 'poll')}, {count_text(summary.answers, 'answer')}, {count_text(len(summary.jobs), 'job')}"
+            + (f"; {found.error}" if found.error else "")
         )
         if answers.full or logs.left_bytes <= 0:
             summary.stopped_by = "size"

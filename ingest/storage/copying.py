@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ingest.storage import folders
+from ingest.wording import count_text
 
 _CHUNK_BYTES = 1 << 20
 
@@ -122,7 +123,7 @@ def _digest(filesystem: Any, name: str, copy: BinaryIO | None = None, size: int 
             if left is not None:
                 left -= len(chunk)
     if left:
-        raise OSError(f"it has only {(size or 0) - left:,} of {size:,} bytes")
+        raise OSError(f"it has only {(size or 0) - left:,} of {count_text(size or 0, 'byte')}")
     return digest.hexdigest()
 
 

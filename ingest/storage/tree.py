@@ -19,6 +19,7 @@ from ingest.errors import IngestError
 from ingest.storage import copying, folders
 from ingest.storage.instants import cut, modified_at, of_nanoseconds
 from ingest.storage.roots import local_path
+from ingest.wording import count_text
 
 RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
 """File systems whose move is one atomic step at their server; on others it is a copy, then a deletion."""
@@ -133,7 +134,7 @@ def copy_first(path: str, target: str, size: int) -> str:
     here, name = _at(path)
     there, goal = _at(target)
     if stat(path).bytes < size:
-        raise Changed(f"{path} has fewer than {size:,} bytes.")
+        raise Changed(f"{path} has fewer than {count_text(size, 'byte')}.")
     try:
         if exists(target):
             digest = copying.first_digest(here, name, size)
@@ -178,7 +179,8 @@ def _check(path: str, expected: Stat | None) -> Stat:
     found = stat(path)
     if expected is not None and found != expected:
         raise Changed(
-            f"{path} has {found.bytes} bytes of {found.modified}, not {expected.bytes} of {expected.modified}; it was left alone."
+            f"{path} has {count_text(found.bytes, 'byte')} of {found.modified}, "
+            f"not {expected.bytes} of {expected.modified}; it was left alone."
         )
     return found
 

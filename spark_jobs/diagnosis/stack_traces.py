@@ -21,7 +21,7 @@ _MIDDLE = " … "
 def condensed(trace: str | None, most_chars: int) -> str | None:
     """The trace itself where it fits; else of each cause its first line, its first frames and its first own frame.
 
-    Where even these do not fit, the causes between the outermost and the innermost are left out.
+    Where even these do not fit, the causes between the outermost and the innermost are left out; of a message without frames its middle.
     """
     if trace is None or len(trace) <= most_chars:
         return trace
@@ -38,7 +38,7 @@ def condensed(trace: str | None, most_chars: int) -> str | None:
         innermost = "\n".join(kept[-1])[:most_chars]
         before = "\n".join(line for part in kept[:-1] for line in part)[: max(most_chars - len(innermost) - 1, 0)]
         return f"{before}\n{innermost}" if before else innermost
-    return "\n".join(kept[0])[:most_chars] if len(kept[0]) > 1 else trace[:most_chars]
+    return "\n".join(kept[0])[:most_chars] if len(kept[0]) > 1 else without_middle(trace, most_chars)
 
 
 def without_middle(message: str, most_chars: int) -> str:

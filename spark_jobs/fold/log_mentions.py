@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.downtime import words_of
 from spark_jobs.fold.mentions import Mention, by_log, restore_words
@@ -38,7 +39,7 @@ def _failed(event: Row) -> Mention:
     task, cause = event["task"], event["reason_text"]
     detail = {name: event[name] for name in ("task", "subtask", "attempt", "container", "host")}
     is_vague = task is None and cause is None
-    words = None if is_vague else {**detail, "cause": cause and cause[:CAUSE_CHARS]}
+    words = None if is_vague else {**detail, "cause": cause and without_middle(cause, CAUSE_CHARS)}
     return by_log("failure", "", "job failing" if task is None else f"{task} failed", words, event)
 
 

@@ -140,6 +140,29 @@ def test_where_failed_tasks_take_every_second_checkpoint_it_is_critical_with_the
     assert evidence(finding, "failure message") == "java.io.IOException: disk full"
 
 
+INNERMOST = "Permission denied"
+LONG = f"org.apache.flink.util.FlinkException: Could not finalize checkpoint: /checkpoints/{'deep/' * 120}_metadata: {INNERMOST}"
+TRACE = "java.lang.Exception: outer\n" + "\tat org.apache.flink.A.b(A.java:1)\n" * 40 + f"Caused by: java.io.IOException: {INNERMOST}\n"
+
+
+@pytest.mark.parametrize("message", [LONG, TRACE])
+def test_of_a_long_failure_message_the_innermost_cause_stays(message):
+    [finding] = found(
+        window(*minutely(3), checkpoint(4, 180, "failed", reason="IO_EXCEPTION", failure_message=message)), "checkpoint.failed"
+    )
+    told = evidence(finding, "failure message")
+    assert len(told) <= 500
+    assert told.startswith(message[:25])
+    assert INNERMOST in told
+
+
+@pytest.mark.parametrize("message", [LONG, TRACE])
+def test_of_a_long_exception_of_a_decline_the_innermost_cause_stays(message):
+    lost = declined(4, 180, declines=({**DECLINE, "exception": message},))
+    [finding] = found(window(*minutely(3), lost), "checkpoint.declined")
+    assert INNERMOST in evidence(finding, "exception")
+
+
 def test_a_failure_without_a_reason_is_less_certain():
     [finding] = found(window(*minutely(3), checkpoint(4, 180, "failed")), "checkpoint.failed")
     assert finding.confidence == "medium"

@@ -17,6 +17,7 @@ from ingest.pushed.entries import Entry
 from ingest.pushed.otlp_metrics import Pushed
 from ingest.pushed.spool import Behind, Taken
 from ingest.records import Skip
+from spark_jobs.diagnosis.wording import count_text
 from webapp.fleet.models import Cluster
 from webapp.fleet.pushed_logs import metrics_spool_of, spool_of
 from webapp.freshness import disk_budget
@@ -64,7 +65,7 @@ def receive_metrics(token: PushToken, body: IO[bytes] | None, encoding: str, rea
         _note(token, Received(problem=str(error)))
         raise
     late = len(found.samples) - kept
-    late_problem = f"{late:,} sample(s) are older than an hour or of the future; is a clock wrong?" if late else ""
+    late_problem = f"{count_text(late, 'sample')} older than an hour or of the future; is a clock wrong?" if late else ""
     received = Received(Taken(kept, 0), found.unread.total() + late, found.problem or late_problem)
     _note(token, received)
     return received

@@ -50,6 +50,8 @@ SOURCES = (
     "ingest/metadata/java_stream.py",
     "ingest/metadata/keyed.py",
     "ingest/metadata/operator_states.py",
+    "ingest/metadata/reader.py",
+    "ingest/metadata/reading.py",
     "ingest/metadata/streams.py",
     "ingest/metadata/walk.py",
     "ingest/metadata/window.py",
@@ -90,7 +92,7 @@ SOURCES = (
 )
 """Modules whose sentences pages show as they were stored."""
 
-NAMING_CALLS = frozenset({"Evidence", "compared", "Related", "Table", "Kpi", "Point", "Source"})
+NAMING_CALLS = frozenset({"Evidence", "compared", "Related", "Table", "Kpi", "Point", "Source", "DamagedMetadata"})
 """Calls whose texts are shown even where they are one word."""
 
 _PHRASE = re.compile(r"[A-Za-z`\d][\w`%)'-]*[.,:;]? [^\n]*[A-Za-z]{2,}")

@@ -13,6 +13,7 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.stack_traces import condensed, without_middle
 from spark_jobs.diagnosis.statistics import counts_of, largest_group
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits
@@ -21,6 +22,7 @@ from spark_jobs.diagnosis.wording import brief, count_text, list_text, subtask_t
 RULE = "checkpoint.declined"
 DECLINES_SHOWN = 20
 VERTICES_SHOWN = 10
+EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
 
 
 @rule(
@@ -80,7 +82,7 @@ def _exception(found: Losses) -> str | None:
 
 
 def _cause(words: ReasonWords, exception: str | None) -> str:
-    return f"{words.means} It threw: {exception.splitlines()[0][:300]}" if exception else words.means
+    return f"{words.means} It threw: {without_middle(exception.splitlines()[0], FIRST_LINE_CHARS)}" if exception else words.means
 
 
 def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
@@ -101,7 +103,7 @@ def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
         yield Evidence("reason", newest.reason, at_ms=at_ms, note=newest.reason_text or "")
     exception = _exception(found)
     if exception:
-        yield Evidence("exception", exception[:500], at_ms=at_ms)
+        yield Evidence("exception", condensed(exception, EXCEPTION_CHARS), at_ms=at_ms)
     if declines and declines[-1].get("log_line"):
         yield Evidence("log line", declines[-1]["log_line"], at_ms=at_ms)
 

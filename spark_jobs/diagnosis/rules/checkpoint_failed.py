@@ -13,6 +13,7 @@ from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, LogEvent
+from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.statistics import counts_of
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits
@@ -20,6 +21,7 @@ from spark_jobs.diagnosis.thresholds import Limits
 RULE = "checkpoint.failed"
 NO_REASON = "no reason reported"
 SAME_MS = 1_000
+MESSAGE_CHARS = 500
 KINDS = ("trigger_failed", "checkpoint_failed")
 
 
@@ -87,4 +89,4 @@ def _message(found: Losses) -> Iterator[Evidence]:
     )
     message = next(filter(None, reported), None)
     if message:
-        yield Evidence("failure message", message[:500], at_ms=newest.ended_ms, note=name_of(newest))
+        yield Evidence("failure message", condensed(message, MESSAGE_CHARS), at_ms=newest.ended_ms, note=name_of(newest))

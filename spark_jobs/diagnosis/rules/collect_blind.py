@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
+from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import count_text, ms_text
 
@@ -49,8 +50,8 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
         Evidence("silent for", silent_ms, "ms", at_ms=window.at_ms),
     ]
     if gap.error:
-        evidence.append(Evidence("last error", gap.error[:500], at_ms=window.at_ms))
-    error = f" The error of the last attempt: {gap.error[:200]}" if gap.error else ""
+        evidence.append(Evidence("last error", without_middle(gap.error, 500), at_ms=window.at_ms))
+    error = f" The error of the last attempt: {without_middle(gap.error, 200)}" if gap.error else ""
     unseen = UNSEEN.get(gap.source, "what this source reports")
     return Finding(
         rule=RULE,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
+from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S
 from spark_jobs.diagnosis.subjects import replica_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -47,7 +48,7 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
         "critical" if behind_s >= limits[FAR_BEHIND] else "warning",
         title=f"No copy is complete {ms_text(lost_ms)} after it was asked for" if none else f"The copy lies {ms_text(lost_ms)} behind",
         cause=(
-            f"The last try failed: {sample.trouble[:300]}"
+            f"The last try failed: {without_middle(sample.trouble, 300)}"
             if sample.trouble
             else "Checkpoints of the job complete seldom, or each is replaced by the next one before it is copied."
         ),

@@ -183,12 +183,18 @@ def _only_task(troubles: Sequence[_Trouble]) -> str | None:
 def _cause(group: str, often: int, of: int, message: str, lost: list[str], host: tuple[str, float] | None) -> str:
     if group == UNTOLD:
         return "What made it fail is not known: neither REST nor the log has an exception."
-    times = f"{often} of {of} times"
     if group == LOST:
         who = list_text(lost) or "one that nothing names"
-        return f"TaskManagers were lost ({times}): {who}. Killed for memory, evicted, or cut off from the network."
+        death = "Killed for memory, evicted, or cut off from the network."
+        if of == 1:
+            return f"TaskManagers were lost: {who}. {death}"
+        return f"TaskManagers were lost in {often} of {of} restart episodes: {who}. {death}"
     where = f" {share_text(host[1])} of the failures were on {host[0]}." if host else ""
-    return f"{times} the root was {group}{f' ({without_middle(message, MESSAGE_CHARS)})' if message else ''}.{where}"
+    words = f" ({without_middle(message, MESSAGE_CHARS)})" if message else ""
+    if of == 1:
+        # Of one episode its restarts are counted, by title and evidence.
+        return f"The root exception of these restarts was {group}{words}.{where}"
+    return f"In {often} of {of} restart episodes the root exception was {group}{words}.{where}"
 
 
 def _next_step(group: str, host: tuple[str, float] | None, only_task: str | None) -> str:

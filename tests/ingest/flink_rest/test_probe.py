@@ -55,6 +55,7 @@ def test_an_unknown_flink_is_said_to_be_unknown() -> None:
     with serving(lambda path, headers: told({"flink-version": "9.9", "jobs": []})) as url:
         found = probe(ClusterSource("lab", url), 5)
     assert found.reachable and any("9.9 is not one of the known releases" in sentence for sentence in found.misses)
+    assert "REST of Flink 9.9, an unknown number of TaskManagers" in found.sees
 
 
 def test_something_that_is_no_flink_is_said_to_be_none() -> None:
@@ -84,7 +85,7 @@ def test_a_dead_address_does_not_hide_the_logs() -> None:
 def test_logs_of_another_layout_or_none_are_missed(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("2026/11/21 hello\n" * 10)
     found = probe(ClusterSource("lab", logs=LogSource((str(tmp_path / "*.log"), str(tmp_path / "none/*.log")))))
-    assert "do not have the declared layout" in said(found)
+    assert "without the declared layout" in said(found)
     assert "nothing matches" in said(probe(ClusterSource("lab", logs=LogSource((str(tmp_path / "no*.log"),)))))
 
 

@@ -1,6 +1,7 @@
 """Incomplete, damaged and forged files: one named error with a position, in bounded time and memory."""
 
 import io
+import re
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -193,6 +194,18 @@ def test_errors_name_position_and_expectation_and_are_skippable() -> None:
         pieces(samples.V5[:20])
     assert isinstance(raised.value, Skipped) and isinstance(raised.value, IncompleteMetadata)
     assert str(raised.value) == "at byte 20: expected the number of operators (4 bytes), found the end of the file after 20 bytes"
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (1, "at byte 0: expected the magic number of a _metadata file (4 bytes), found the end of the file after 1 byte"),
+        (0, "at byte 0: expected the magic number of a _metadata file (4 bytes), found the end of the file after 0 bytes"),
+    ],
+)
+def test_one_byte_is_no_bytes(read: int, said: str) -> None:
+    with pytest.raises(IncompleteMetadata, match=re.escape(said)):
+        pieces(samples.V5[:read])
 
 
 def test_a_negative_size_is_damage_also_in_the_middle_of_many_files() -> None:

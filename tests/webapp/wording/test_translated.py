@@ -162,6 +162,11 @@ def test_what_a_thread_does_is_said_with_its_methods_as_they_are_named(chinese, 
             "/api/v1/services is answered by HTTP 410: that version is not kept any more",
             "/api/v1/services 得到应答 HTTP 410：该版本已不再保留",
         ),
+        ("at byte 7: expected a state of a changelog, found none", "第 7 字节处：应为 changelog 的一个状态，实为无"),
+        (
+            "at byte 9: expected at most 10 objects and classes in each other, found more",
+            "第 9 字节处：应为最多 10 层嵌套的对象和类，实为更多",
+        ),
         ("The NameNode has no /flink/chk-1.", "NameNode 上没有 /flink/chk-1。"),
     ],
 )
