@@ -56,7 +56,6 @@ REASONS: tuple[FailureReason, ...] = (
 )
 
 PREFLIGHT: frozenset[str] = frozenset(reason.code for reason in REASONS if reason.preflight)
-COUNTS_AS_FAILURE: frozenset[str] = frozenset(reason.code for reason in REASONS if reason.counts)
 
 FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
     ("TOLERABLE_FAILURES_EXCEEDED", "Exceeded checkpoint tolerable failure threshold"),

@@ -95,10 +95,6 @@ def token_of(user: User, scope: str) -> str:
     return str(ApiToken.objects.issue(user, f"of {scope}", scope)[1])
 
 
-def pk_of(model: type) -> int:
-    return int(model._default_manager.order_by("-pk").values_list("pk", flat=True)[0])  # type: ignore[attr-defined]
-
-
 def some_cluster() -> Cluster:
     found = Cluster.objects.first()
     assert found is not None

@@ -32,9 +32,6 @@ RUN = ("script", "iframe", "object", "embed", "svg", "img", "base", "link", "met
 URLS = ("href", "src", "action", "formaction", "hx-get", "hx-post", "xlink:href")
 
 
-OF_ALERTS_AND_ROOTS = ("alert", "storage-xray", "api-storage-xray", "storage-root", "storage-root-edit")
-
-
 class Reader(HTMLParser):
     """Reads a page as a browser does and notes what would act."""
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.job_update import JobUpdate
-from spark_jobs.serving import OUTCOMES
-from tests.fold.rows import JOB, VERTEX, events, facts, lake, noon, serving
+from tests.fold.rows import JOB, VERTEX, events, lake, noon, serving
 
 Strategy = st.SearchStrategy[Any]
 Rows = st.SearchStrategy[list[dict[str, Any]]]
@@ -189,16 +188,6 @@ SNAPSHOTS = st.lists(
     max_size=4,
     unique_by=lambda row: (row["metadata_path"], row["metadata_modified"]),
 ).map(lambda rows: [{name: row[name] for name in sorted(row)} for row in rows])
-FACTS = _rows(
-    facts,
-    checkpoint_id=numbers,
-    trigger_time=instants,
-    outcome=st.sampled_from(OUTCOMES),
-    is_savepoint=flags,
-    state_bytes=sizes,
-    checkpointed_bytes=sizes,
-    end_time=perhaps_instants,
-)
 
 PARTS_OF_NEWS: Mapping[str, Rows] = {
     "answers": ANSWERS,

@@ -78,11 +78,6 @@ class Lab:
         return f"{self.layout.logs}/flink-*.log*"
 
     @property
-    def pod_log_glob(self) -> str:
-        """What its processes printed, where they print JSON."""
-        return f"{self.layout.pods}/*/*/*.log"
-
-    @property
     def checkpoint_dir(self) -> Path:
         return self.layout.checkpoints
 

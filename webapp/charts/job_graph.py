@@ -41,7 +41,6 @@ class Geometry:
 FULL = Geometry(184, 92, 52, 26)
 NARROW = Geometry(184, 92, 34, 20, downwards=True)
 COMPACT = Geometry(150, 40, 40, 12)
-NODE_WIDTH, NODE_HEIGHT = FULL.node_width, FULL.node_height
 
 
 @dataclass(frozen=True)

@@ -50,11 +50,6 @@ class ShownAttempts:
         return [one.job_id for one in self.shown]
 
     @property
-    def line_ids(self) -> list[str]:
-        """Of all attempts, whenever they lived."""
-        return [self.job.job_id, *(one.job_id for one in self.others)]
-
-    @property
     def are_several(self) -> bool:
         return len(self.shown) > 1
 

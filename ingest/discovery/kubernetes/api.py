@@ -25,7 +25,6 @@ OBJECT_BYTES = 4 * 1024 * 1024
 """Of one line of a watch; etcd holds objects of at most 1.5 MiB."""
 WATCH_BYTES = 64 * 1024 * 1024
 PAGE_VALUES, OBJECT_VALUES = 1_500_000, 200_000
-ERROR_BYTES = 16 * 1024
 LONGEST_PAUSE_S = 300
 
 

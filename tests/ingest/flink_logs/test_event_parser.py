@@ -12,7 +12,7 @@ from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import records_of
 from ingest.flink_logs.patterns import KINDS, PATTERNS, TRACE_PATTERNS, UNREAD, Pattern
-from ingest.flink_logs.reasons import COUNTS_AS_FAILURE, PREFLIGHT, REASONS, reason_of
+from ingest.flink_logs.reasons import REASONS, reason_of
 from ingest.flink_logs.templates import SAMPLE_EXECUTION
 from ingest.records import LogRecord
 
@@ -113,7 +113,7 @@ def test_each_reason_is_known_by_its_sentence_in_a_refusal(reason: object) -> No
 
 
 def test_preflight_refusals_do_not_count_but_for_io_problems() -> None:
-    assert {"IO_EXCEPTION", "EXCEPTION"} == PREFLIGHT & COUNTS_AS_FAILURE
+    assert {"IO_EXCEPTION", "EXCEPTION"} == {reason.code for reason in REASONS if reason.preflight and reason.counts}
     assert reason_of("nothing of the kind") is None
 
 

@@ -16,7 +16,7 @@ from tests.ingest.recorded import RECORDINGS
 
 RECORDED_MS = 1_795_234_333_718
 DECADE_MS = 10 * 365 * 86_400_000
-OLD_ID, OLD_NAME = "05fbad", "lab-J-failing"
+OLD_NAME = "lab-J-failing"
 instants = st.integers(1_000_000_000_000, 4_000_000_000_000)
 
 

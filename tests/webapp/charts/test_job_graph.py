@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.charts.job_graph import COMPACT, FULL, MOST_NODES, NARROW, NODE_HEIGHT, NODE_WIDTH, lay_out
+from webapp.charts.job_graph import COMPACT, FULL, MOST_NODES, NARROW, lay_out
 
 NAMES = [chr(97 + n) for n in range(12)]
 
@@ -44,8 +44,8 @@ def test_an_edge_over_several_layers_runs_past_the_vertices_between():
     node = {n.key: n for n in layout.nodes}["b"]
     path = next(edge.path for edge in layout.edges if (edge.source, edge.target) == ("a", "c"))
     x, y = (int(number) for number in path.split("L")[1].split("C")[0].split())
-    assert node.x <= x <= node.x + NODE_WIDTH
-    assert not node.y <= y <= node.y + NODE_HEIGHT
+    assert node.x <= x <= node.x + FULL.node_width
+    assert not node.y <= y <= node.y + FULL.node_height
 
 
 def test_downwards_is_the_same_graph_turned():
@@ -72,8 +72,8 @@ def test_any_graph_even_with_cycles_is_drawn_without_overlaps(links):
     boxes = [(node.x, node.y) for node in layout.nodes]
     assert len(boxes) == len(NAMES)
     for number, (x, y) in enumerate(boxes):
-        assert 0 <= x <= layout.width - NODE_WIDTH and 0 <= y <= layout.height - NODE_HEIGHT
-        assert not any(abs(x - other_x) < NODE_WIDTH and abs(y - other_y) < NODE_HEIGHT for other_x, other_y in boxes[:number])
+        assert 0 <= x <= layout.width - FULL.node_width and 0 <= y <= layout.height - FULL.node_height
+        assert not any(abs(x - other_x) < FULL.node_width and abs(y - other_y) < FULL.node_height for other_x, other_y in boxes[:number])
 
 
 @given(edges)
