@@ -10,7 +10,6 @@ from django.core.exceptions import EmptyResultSet, FullResultSet, PermissionDeni
 from django.db import models
 from django.db.models.expressions import Expression, F
 from django.db.models.signals import pre_delete, pre_save
-from django.db.models.sql import Query
 
 from webapp.lib import scopes
 from webapp.lib.scopes import Scope
@@ -171,21 +170,9 @@ def _ruled(rule: Rule) -> Callable[[type[ModelT]], type[ModelT]]:
 
 def _held_to(rule: Rule, manager: type[Any]) -> type[Any]:
     """The class of a manager with the rule in its queries. Another class of the same bases and name, by which type checkers know it."""
-    is_plain = manager.get_queryset is models.Manager.get_queryset
-    held: dict[type[models.Model], Query] = {}
 
     def get_queryset(self: Any) -> Any:
-        rows = manager.get_queryset(self)
-        if not is_plain:
-            return rows.filter(InScope(F(rule.column), rule))
-        # Every query begins with this one: to put it together each time took a twelfth of the time of all work with the database.
-        if self.model not in held:
-            held[self.model] = rows.filter(InScope(F(rule.column), rule)).query
-        query = held[self.model].chain()
-        # Its lists of aliases are those of the query that it was cloned from, and joins add to them.
-        query.table_map = {table: [*aliases] for table, aliases in query.table_map.items()}
-        rows.query = query
-        return rows
+        return manager.get_queryset(self).filter(InScope(F(rule.column), rule))
 
     own = {name: value for name, value in vars(manager).items() if name not in ("__dict__", "__weakref__")}
     # Django makes managers of relations by subclassing the class, so the rule is the class's.
