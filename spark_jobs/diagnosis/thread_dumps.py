@@ -20,6 +20,8 @@ _TASK = re.compile(
 _NATIVE_BACKEND = "org.rocksdb."
 _BUFFER = ("org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking",)
 _MAILBOX = (WAITS_FOR_WORK, "org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor.runMailboxStep")
+_RUNS = "org.apache.flink.streaming.runtime.tasks.StreamTask.runMailboxLoop"
+"""Below all that a task does once its state is there and its operators are open, since 1.10."""
 _CHECKPOINT = (
     "snapshotState", "performCheckpoint", "takeSnapshotSync", "AsyncCheckpointRunnable.run", "checkpointState", "notifyCheckpointComplete",
 )  # fmt: skip
@@ -67,6 +69,11 @@ def task_of(name: str) -> TaskName | None:
 def own_method(thread: DumpedThread) -> str | None:
     """The innermost method of the job's own code; None where no frame that the dump has is of it."""
     return next((method_of(frame) for frame in thread.frames if is_own(frame) and not frame.startswith(_NATIVE_BACKEND)), None)
+
+
+def has_started(thread: DumpedThread) -> bool:
+    """Whether the task restored its state, opened its operators and runs, by the frames that the dump has."""
+    return any(method_of(frame) == _RUNS for frame in thread.frames)
 
 
 def in_checkpoint(thread: DumpedThread) -> bool:

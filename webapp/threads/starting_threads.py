@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from ingest.flink_rest.starting_tasks import StartingTask
 from ingest.flink_rest.thread_dumps import ThreadDumpAnswer
 from ingest.redaction.texts import redact
-from spark_jobs.diagnosis.thread_dumps import DumpedThread, sentence, task_of
+from spark_jobs.diagnosis.thread_dumps import DumpedThread, has_started, sentence, task_of
 from webapp.threads.models import StartingThread, ThreadDump
 from webapp.threads.requests import shown_thread
 
@@ -19,7 +19,8 @@ A_START = timedelta(hours=1)
 
 
 def keep_starting(cluster: str, tasks: Sequence[StartingTask], answers: Sequence[ThreadDumpAnswer]) -> None:
-    """The threads of these tasks; and rows for their TaskManagers, so that their dumps are kept whole like those that users want."""
+    """The threads of these tasks, without those that had started by the time of the dump; and rows for their TaskManagers, so that
+    their dumps are kept whole like those that users want."""
     taken = {one.taskmanager_id: one for one in answers if one.threads is not None}
     of_taskmanager: dict[str, list[StartingTask]] = {}
     for task in tasks:
@@ -55,8 +56,8 @@ def before(cluster: str, job_id: str, seen_at: datetime, vertex_ids: Sequence[st
 def _by_task(answer: ThreadDumpAnswer) -> dict[tuple[str, int], DumpedThread]:
     found: dict[tuple[str, int], DumpedThread] = {}
     for thread in answer.threads or ():
-        if task := task_of(thread.name):
-            found.setdefault((_text(task.task), task.subtask), shown_thread(thread))
+        if (task := task_of(thread.name)) and not has_started(shown := shown_thread(thread)):
+            found.setdefault((_text(task.task), task.subtask), shown)
     return found
 
 

@@ -69,6 +69,16 @@ def test_an_answer_that_is_none_has_no_slow_task() -> None:
     assert slow_tasks(JobAnswers("j", vertices={"v": Answer("/", at, {"subtasks": [7]}), "w": Answer("/", at, None)})) == []
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("version", VERSIONS)
+def test_of_a_task_that_ran_before_its_thread_was_dumped_nothing_is_kept(version: str) -> None:
+    slow = Reading(version, "while restoring").slow
+    keep_starting("c", slow, Reading(version, "all run").dumped())
+    assert not StartingThread.objects.exists()
+    keep_starting("c", slow, Reading(version, "while restoring").dumped())
+    assert SLEEPS in StartingThread.objects.get().sentence
+
+
 @pytest.fixture(params=VERSIONS)
 def started(request: pytest.FixtureRequest, db: None) -> Callable[[], JobCurrent]:
     """The job that was played, with its start; slow tasks were dumped while it was under way."""
