@@ -36,7 +36,7 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(not high_availability.IS_INSTALLED, reason="needs ZooKeeper: apt-get install zookeeper"),
+    pytest.mark.skipif(not high_availability.IS_INSTALLED, reason="needs ZooKeeper: apt-get install libzookeeper-java"),
     pytest.mark.skipif(prometheus.EXECUTABLE is None, reason="needs Prometheus: apt-get install prometheus"),
 ]
 WAYS = ("plain", "fleet", "alone")

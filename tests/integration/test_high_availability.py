@@ -25,7 +25,7 @@ from webapp.work.registry import intervals_s
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(not high_availability.IS_INSTALLED, reason="needs ZooKeeper: apt-get install zookeeper"),
+    pytest.mark.skipif(not high_availability.IS_INSTALLED, reason="needs ZooKeeper: apt-get install libzookeeper-java"),
 ]
 COMPLETED = re.compile(r"Completed checkpoint (\d+) for job ([0-9a-f]{32})")
 

@@ -18,7 +18,7 @@ from tests.lab.rest import call_or_none
 _JAVA = Path("/usr/share/java")
 _JARS = ("zookeeper", "zookeeper-jute", "slf4j-api", "slf4j-nop", "netty-all", "snappy-java", "metrics-core", "commons-io")
 IS_INSTALLED = all((_JAVA / f"{name}.jar").exists() for name in _JARS)
-"""By ``apt-get install zookeeper``."""
+"""By ``apt-get install libzookeeper-java``."""
 
 STANDBY = 1_000
 """Between the ports of the two JobManagers."""
