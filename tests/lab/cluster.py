@@ -246,7 +246,7 @@ class Lab:
         told = [f"{name}={value.format(switch=self.switch, folder=self.layout.folder)}" for name, value in arguments.items()]
         asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | ({"savepointPath": restore} if restore else {})
         if restore and self.release.has_claim_modes:
-            asked["claimMode"] = claim
+            asked[self.release.claim_field] = claim
         return self._run(f"/jars/{jar}/run", asked, arguments["name"])
 
     def _run(self, path: str, asked: dict[str, Any], name: str) -> str:

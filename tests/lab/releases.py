@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Release:
-    """``java`` is the class file level the job is compiled for; ``renamed`` are settings, ``moved`` packages with other names there."""
+    """``java`` is the class file level the job is compiled for; ``renamed`` are settings, ``moved`` packages with other names there.
+
+    ``claim_field`` is what a submission by REST calls the claim mode.
+    """
 
     version: str
     package: str
@@ -17,6 +20,7 @@ class Release:
     moved: dict[str, str] = field(default_factory=dict)
     spread_out: tuple[str, str] = ("cluster.evenly-spread-out-slots", "true")
     has_claim_modes: bool = True
+    claim_field: str = "claimMode"
     has_json_layouts: bool = False
 
 
@@ -31,6 +35,7 @@ _OLD_WHEEL = (
     "--platform",
     "manylinux1_x86_64",
 )
+_MOVED_BEFORE_1_19 = {"java.time.Duration.ofSeconds": "org.apache.flink.api.common.time.Time.seconds"}
 
 RELEASES = {
     release.version: release
@@ -41,8 +46,40 @@ RELEASES = {
             "8afdb9c00b6b47ff821c8d587a539cf56a3cee61c6b5ca431284db0a63148690",
             java=8,
             download_options=_OLD_WHEEL,
-            moved={"java.time.Duration.ofSeconds": "org.apache.flink.api.common.time.Time.seconds"},
+            moved=_MOVED_BEFORE_1_19,
             has_claim_modes=False,
+        ),
+        Release(
+            "1.13.6",
+            "apache-flink-libraries",
+            "2834e022cd64864d570021562aaf84412c69ca34f6731c17453e04bba3db3efc",
+            java=8,
+            moved=_MOVED_BEFORE_1_19,
+            has_claim_modes=False,
+        ),
+        Release(
+            "1.14.6",
+            "apache-flink-libraries",
+            "0b3afc482440c831c40f796db4cd71f177d9e7c2b67e6c932b8a33f01cc51ae9",
+            java=8,
+            moved=_MOVED_BEFORE_1_19,
+            has_claim_modes=False,
+        ),
+        Release(
+            "1.15.4",
+            "apache-flink-libraries",
+            "f4f622f55198073ee1be7db14ae2efe89af1a6fc9e4da8bc6e4759d7fa84f58a",
+            java=8,
+            moved=_MOVED_BEFORE_1_19,
+            claim_field="restoreMode",
+        ),
+        Release(
+            "1.16.3",
+            "apache-flink-libraries",
+            "d15df4185e9c507836b031879b64e18f68955dd7e90cd7d39b450513ed64ebbe",
+            java=8,
+            moved=_MOVED_BEFORE_1_19,
+            claim_field="restoreMode",
         ),
         Release("1.20.5", "apache-flink-libraries", "e6aee62ea1a1fe7b32e28894ad079f3f1a50a372a4caac3df52405267f4228c8", java=11),
         Release(
