@@ -82,6 +82,9 @@ class Instance:
                 kept.pop(tuple(row.values()), None)
             if table == "finding_sight":
                 kept = _without_judged_again(kept, manifest)
+            if table == "host_event":
+                told = {(row["cluster"], row["job_id"], row["checkpoint_id"]) for row in _rows(manifest, "checkpoint_fact")}
+                kept = {key: row for key, row in kept.items() if (row["cluster"], row["job_id"], row["checkpoint_id"]) not in told}
             for row in _told(rows_of(manifest, table, declared.column_names, ROWS_AT_ONCE)):
                 key = tuple(row[name] for name in declared.key)
                 old = kept.get(key)
@@ -94,11 +97,15 @@ class Instance:
 def _without_judged_again(sights: Rows, manifest: Manifest) -> Rows:
     """A verdict takes the place of all that was said of its minute before."""
     judged: set[tuple[str, str, datetime]] = set()
-    for row in _told(rows_of(manifest, "job_judgement", SERVING_TABLES["job_judgement"].column_names, ROWS_AT_ONCE)):
+    for row in _rows(manifest, "job_judgement"):
         for run in json.loads(row["windows"]):
             starts = range(run["first"], run["last"] + 1, 60)
             judged.update((row["cluster"], row["job_id"], datetime.fromtimestamp(start, UTC)) for start in starts)
     return {key: row for key, row in sights.items() if (row["cluster"], row["job_id"], row["window_start"]) not in judged}
+
+
+def _rows(manifest: Manifest, table: str) -> Iterator[dict[str, Any]]:
+    return _told(rows_of(manifest, table, SERVING_TABLES[table].column_names, ROWS_AT_ONCE))
 
 
 def _told(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:

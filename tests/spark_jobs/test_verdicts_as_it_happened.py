@@ -1,4 +1,4 @@
-"""A recording that is collected as it happened, half a minute at a time: its verdicts are those of one run over all of it.
+"""A recording that is collected as it happened, half a minute at a time: what is served, verdicts among it, is that of one run over all.
 
 A minute is judged again when a checkpoint ends in it, say, and then what was measured in it counts as before.
 """
@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from ingest.recordings.importer import Recording
 from ingest.records import Observed
 from spark_jobs.fold import retention
+from spark_jobs.serving import SERVING_TABLES
 from tests.spark_jobs.instances import Instance, Rows, SmallInstance
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -46,22 +47,37 @@ def logs_last(recorded: Sequence[Observed]) -> list[list[Observed]]:
     return [*as_it_happened(asked), [one for one in recorded if one.source == "log"]]
 
 
-def sights(instance: Instance, steps: Sequence[Sequence[Observed]]) -> Rows:
+OF_ONE_RUN = ("job_judgement",)
+"""What a run judged, and up to when."""
+
+
+def played(instance: Instance, steps: Sequence[Sequence[Observed]]) -> Instance:
     for step in steps:
         instance.lake.append(step)
         instance.cycle()
-    return instance.rows("finding_sight")
+    return instance
+
+
+def sights(instance: Instance, steps: Sequence[Sequence[Observed]]) -> Rows:
+    return played(instance, steps).rows("finding_sight")
+
+
+def without_as_of(rows: Rows) -> Rows:
+    return {key: {name: value for name, value in row.items() if name != "as_of"} for key, row in rows.items()}
 
 
 @pytest.mark.parametrize("order", [as_it_happened, logs_last])
 @pytest.mark.parametrize("recording", PLAYED)
-def test_findings_of_each_minute_are_those_of_a_run_over_all(
+def test_findings_of_each_minute_and_all_else_are_those_of_a_run_over_all(
     tmp_path: Path, recording: str, order: Callable[[Sequence[Observed]], list[list[Observed]]]
 ) -> None:
     recorded = observed(recording)
-    whole = sights(SmallInstance(None, tmp_path / "whole"), [recorded])
-    assert whole
-    assert sights(SmallInstance(None, tmp_path / "steps"), order(recorded)) == whole
+    whole = played(SmallInstance(None, tmp_path / "whole"), [recorded])
+    steps = played(SmallInstance(None, tmp_path / "steps"), order(recorded))
+    assert whole.rows("finding_sight")
+    assert steps.rows("finding_sight") == whole.rows("finding_sight")
+    for table in SERVING_TABLES.keys() - OF_ONE_RUN:
+        assert without_as_of(steps.rows(table)) == without_as_of(whole.rows(table)), table
 
 
 @pytest.mark.parametrize("recording", ["recordings/1.20.5/F", "incidents/1.20.5/slow-savepoint"])

@@ -17,6 +17,7 @@ from spark_jobs.manifest import Manifest as RunManifest
 from webapp.findings.loading import FindingLoad
 from webapp.findings.signals import findings_changed
 from webapp.fleet.models import Cluster
+from webapp.hosts.checkpoint_events import CheckpointEvents
 from webapp.pipeline import leftovers
 from webapp.pipeline.table_models import SERVED
 from webapp.work.lease import Lease
@@ -81,7 +82,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
             say(f"removed {removed} rows of {name} whose key turned out to be another")
     if leftovers.may_be_left(row):
         leftovers.remove(manifest, lease, say)
-    findings = FindingLoad(lease, say)
+    findings, of_checkpoints = FindingLoad(lease, say), CheckpointEvents()
     for name, served in SERVED.items():
         if name not in manifest.tables:
             continue
@@ -90,11 +91,14 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
             with lease.writing():
                 Cluster.objects.register_recordings({batch_row["cluster"] for batch_row in rows})
                 findings.before(name, rows)
+                of_checkpoints.before(name, rows)
                 changed[name] += upsert(served.table, served.model, rows, served.derived)
                 if served.summed is not None:
                     served.summed(rows)
         if manifest.tables[name].rows:
             say(f"loaded {name}: {manifest.tables[name].rows} rows, {changed[name]} changed")
+    with lease.writing():
+        of_checkpoints.finish()
     findings.finish(batches(manifest, "job_judgement") if "job_judgement" in manifest.tables else ())
     with lease.writing():
         row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed

@@ -1,0 +1,58 @@
+"""What happened on hosts with a checkpoint is told by its fact: told anew, it takes the place of all that was told of it before."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from webapp.hosts import days
+from webapp.hosts.models import HOST_LENGTH, HostEvent
+from webapp.lib.chunks import chunks
+from webapp.work.texts import bounded
+
+IDS_AT_ONCE = 500
+
+Key = tuple[Any, ...]
+"""cluster, job_id, host, at, kind, subject."""
+
+
+class CheckpointEvents:
+    """``before`` each batch of a table is upserted, in the same transaction; ``finish`` once both tables are loaded.
+
+    An expired checkpoint ends when the log says, then when REST says; who had not acknowledged is known bit by bit.
+    """
+
+    def __init__(self) -> None:
+        self._told_before: dict[Key, int] = {}
+        """Events of checkpoints whose facts are told anew, by id."""
+
+    def before(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        if table == "checkpoint_fact":
+            self._remember(row for row in rows if row["outcome"] not in ("completed", "in_progress"))
+        elif table == "host_event":
+            for row in rows:
+                host = bounded(row["host"], HOST_LENGTH, unique=True) or ""
+                self._told_before.pop((row["cluster"], row["job_id"], host, row["at"], row["kind"], row["subject"]), None)
+
+    def finish(self) -> int:
+        """Delete what was not told again; returns how many. Call it in a transaction."""
+        deleted = 0
+        for ids in chunks(list(self._told_before.values()), IDS_AT_ONCE):
+            gone = HostEvent.objects.filter(id__in=ids)
+            places = days.places_of(gone)
+            deleted += gone.delete()[0]
+            days.sum_again(places)
+        self._told_before.clear()
+        return deleted
+
+    def _remember(self, facts: Iterable[Mapping[str, Any]]) -> None:
+        of_jobs: dict[tuple[str, str], set[tuple[int, Any]]] = defaultdict(set)
+        for fact in facts:
+            of_jobs[fact["cluster"], fact["job_id"]].add((fact["checkpoint_id"], fact["trigger_time"]))
+        for (cluster, job_id), wanted in of_jobs.items():
+            for numbers in chunks(sorted({number for number, _ in wanted}), IDS_AT_ONCE):
+                known = HostEvent.objects.filter(cluster=cluster, job_id=job_id, checkpoint_id__in=numbers)
+                for id_, number, triggered, *rest in known.values_list(
+                    "id", "checkpoint_id", "trigger_time", "host", "at", "kind", "subject"
+                ):
+                    if (number, triggered) in wanted:
+                        self._told_before[cluster, job_id, *rest] = id_
