@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from tests.webapp.alerting.builders import at, closed, kinds, look, looks, opened, somebody_listens, told
 from tests.webapp.alerting.test_recordings import imported
-from tests.webapp.builders import job, person
+from tests.webapp.builders import fact, job, person
 from webapp.alerting import incident_actions
 from webapp.alerting.choices import AlertState, Mute
 from webapp.alerting.evaluation import evaluate
@@ -250,6 +250,30 @@ def test_the_page_has_the_cause_on_top_and_a_time_line_of_what_happened_and_was_
     assert "Silenced by anna" in later
     empty = client.get(reverse("incident", args=[expiry.uid]), {"from": "2026-03-01T01:00:00Z", "to": "2026-03-01T02:00:00Z"})
     assert "Nothing happened in this time" in empty.content.decode()
+
+
+def test_the_page_says_first_what_it_costs_and_who_was_notified(client, expiry):
+    fact(job(expiry.cluster, at=at(0), job_id=expiry.job_id, name="orders"), 1, at(1))
+    page = client.get(reverse("incident", args=[expiry.uid])).content.decode()
+    assert page.index("What it costs") < page.index("0 of 1 known checkpoint failed.") < page.index("Who was notified")
+    assert page.index("Who was notified") < page.index("the cause, then what follows from it")
+
+
+def test_what_came_back_many_times_is_one_row_and_a_long_time_line_is_folded(client, expiry):
+    closed(Finding.objects.get(rule="checkpoint.expired"), 35)
+    for start in range(60, 1_500, 60):
+        closed(expired(start, severity="critical"), start + 20)
+        look(start + 30)
+    page = client.get(reverse("incident", args=[expiry.uid]), {"from": "2026-03-01T11:00:00Z", "to": "2026-03-01T13:00:00Z"})
+    (often,) = [one for one in page.context["matters"] if one.shown.finding.rule == "checkpoint.expired"]
+    assert often.shown.episodes == len(page.context["members"]) - 1
+    assert (often.first_seen, often.last_seen) == (at(0), max(one.finding.last_seen for one, _ in page.context["members"]))
+    whole = page.content.decode()
+    assert f"All {len(page.context['members'])} findings, one by one" in whole
+    folded = page.context["folded_count"]
+    shown = sum(len(moments) for name in ("days", "folded", "last_days") for _, moments in page.context[name])
+    assert f"{folded} moments between" in whole
+    assert shown == folded + 18
 
 
 def test_one_report_is_of_all_jobs_of_it(client, expiry):

@@ -37,12 +37,17 @@ from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
 from webapp.lib.timeranges import around, of_request
 from webapp.lib.translations import gettext_lazy as _
+from webapp.reports.document import Moment
+from webapp.site.incident_summary import cost, matters, told
 from webapp.site.incident_timeline import timeline
 
 PAGE_SIZE = 50
 MOST_EXPORTED = 50_000
 MOST_ALERTS = 100
 MOST_HOSTS = 12
+MATTERS_SHOWN, ALERTS_SHOWN = 8, 8
+FIRST_MOMENTS, LAST_MOMENTS = 6, 12
+"""How an incident began, and what happened last; what lies between is folded."""
 AIR = timedelta(minutes=10)
 """What led to it came before."""
 LATELY, MOST_CLOSED = timedelta(days=1), 20
@@ -101,7 +106,10 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     alerts = (
         Alert.objects.filter(incident__uid=found.uid).order_by("-severity_rank", "starts_at", "id").defer("evidence", "labels", "fired")
     )
+    alert_rows = [(one, alert_badge(one), badges(one)) for one in alerts[:MOST_ALERTS]]
     story = timeline(found, of_it, time_range)
+    moments, of_matter = list(story.moments), matters(of_it)
+    is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
     cause = next((one for one in of_it if one.is_cause), None)
     named = FindingHost.objects.filter(finding__in=[one.finding.pk for one in of_it])
     context: dict[str, Any] = {
@@ -109,23 +117,37 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "state": state_badge(found),
         "severity": severity_badge(found.severity),
         "cause": shown(cause.finding) if cause else None,
+        "cost": cost(of_it, found.began_at, None if found.is_open else found.ended_at or found.last_seen, now),
+        "told": told(one.uid for one, _, _ in alert_rows),
+        "matters": of_matter,
+        "matters_first": of_matter[:MATTERS_SHOWN],
+        "matters_shown": MATTERS_SHOWN,
         "members": [(one, shown(one.finding)) for one in of_it],
         "hosts": named.order_by("host").values_list("host", flat=True).distinct()[: MOST_HOSTS + 1],
         "more_findings": found.finding_count - len(of_it),
-        "alerts": [(one, alert_badge(one), badges(one)) for one in alerts[:MOST_ALERTS]],
+        "alerts": alert_rows[:ALERTS_SHOWN],
+        "more_alerts": alert_rows[ALERTS_SHOWN:],
+        "alert_count": len(alert_rows),
         "time_range": time_range,
         "range_query": time_range.query if time_range.chosen else "",
         "at_that_time": lasted,
-        "days": [
-            (day, [(one, SHAPES.get(one.tone, "■")) for one in moments])
-            for day, moments in groupby(story.moments, key=lambda one: day_text(one.at))
-        ],
+        "days": _by_day(moments[:FIRST_MOMENTS] if is_long else moments),
+        "folded": _by_day(moments[FIRST_MOMENTS:-LAST_MOMENTS]) if is_long else [],
+        "folded_count": len(moments) - FIRST_MOMENTS - LAST_MOMENTS,
+        "last_days": _by_day(moments[-LAST_MOMENTS:]) if is_long else [],
         "left_out": story.left_out,
         "several_jobs": found.job_count > 1,
         "silences_h": SILENCES_H,
         "rules": all_rules(),
     }
     return render(request, "incidents/incident.html", context)
+
+
+def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]:
+    """By day, each with its shape."""
+    return [
+        (day, [(one, SHAPES.get(one.tone, "■")) for one in of_day]) for day, of_day in groupby(moments, key=lambda one: day_text(one.at))
+    ]
 
 
 @operators_only

@@ -1,0 +1,111 @@
+"""What somebody who was paged reads first: what an incident costs, who was told of it, and each matter of it once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q
+from django.utils.translation import gettext, ngettext
+
+from spark_jobs.serving import FAILED_OUTCOMES, UNSETTLED_OUTCOMES
+from webapp.checkpoints.models import CheckpointFact
+from webapp.delivery.badges import DELIVERY_BADGES
+from webapp.delivery.models import Delivery
+from webapp.findings.presentation import PresentedFinding, shown
+from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.incidents.members import Member
+from webapp.lib.badges import UNKNOWN, Badge
+from webapp.lib.instants import age_text
+from webapp.lib.quantities import count_text
+
+MOST_DELIVERIES = 200
+
+
+@dataclass(frozen=True)
+class Matter:
+    """Findings of one rule about one subject of one job: the cause of the incident or the newest of them stands for all."""
+
+    member: Member
+    shown: PresentedFinding
+    first_seen: datetime
+    last_seen: datetime
+    is_open: bool
+
+
+@dataclass(frozen=True)
+class Told:
+    """The newest delivery to one receiver."""
+
+    receiver: str
+    at: datetime
+    badge: Badge
+    error: str
+
+
+def matters(members: Iterable[Member]) -> list[Matter]:
+    """In the order of the members."""
+    found: dict[tuple[str, ...], Matter] = {}
+    for one in members:
+        row = one.finding
+        key = (row.cluster, row.job_name or row.job_id, row.rule, row.subject_id)
+        known = found.get(key)
+        if known is None:
+            found[key] = Matter(one, shown(row), row.first_seen, row.last_seen, shown(row).is_open)
+            continue
+        stays = known.member.is_cause or known.member.finding.last_seen >= row.last_seen
+        found[key] = Matter(
+            known.member if stays else one,
+            replace(known.shown if stays else shown(row), episodes=known.shown.episodes + 1),
+            min(known.first_seen, row.first_seen),
+            max(known.last_seen, row.last_seen),
+            known.is_open or shown(row).is_open,
+        )
+    return list(found.values())
+
+
+def cost(members: Sequence[Member], began_at: datetime, ended_at: datetime | None, now: datetime) -> list[str]:
+    """Sentences on its jobs from its beginning to its end; three queries, none of jobs that are not there."""
+    jobs = {(one.finding.cluster, one.finding.job_id) for one in members if one.finding.job_id}
+    if not jobs:
+        return []
+    of_jobs = Q(cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs})
+    span = began_at, ended_at or now
+    facts = CheckpointFact.objects.filter(of_jobs, trigger_time__range=span).exclude(outcome__in=UNSETTLED_OUTCOMES)
+    counted = facts.aggregate(total=Count("pk"), failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)))
+    restarts = JobAnnotation.objects.filter(of_jobs, kind="restart", at__range=span).count()
+    said = [
+        ngettext(
+            "%(failed)s of %(total)s known checkpoint failed.",
+            "%(failed)s of %(total)s known checkpoints failed.",
+            counted["total"],
+        )
+        % {"failed": count_text(counted["failed"]), "total": count_text(counted["total"])}
+        if counted["total"]
+        else gettext("No checkpoint of this time is known.")
+    ]
+    if restarts:
+        said.append(ngettext("%(restarts)s restart.", "%(restarts)s restarts.", restarts) % {"restarts": count_text(restarts)})
+    if ended_at is None:
+        said += _recovery_point(of_jobs, now)
+    return said
+
+
+def _recovery_point(of_jobs: Q, now: datetime) -> list[str]:
+    """Of the job whose newest completed checkpoint is oldest, among those that have not ended."""
+    completed = JobCurrent.objects.filter(of_jobs).exclude(terminal=True).order_by("last_completed_at")
+    oldest = completed.exclude(last_completed_at=None).values_list("last_completed_at", flat=True).first()
+    if oldest is None:
+        return []
+    return [gettext("Last completed checkpoint: %(age)s; a failure now replays what came since.") % {"age": age_text(oldest, now)}]
+
+
+def told(alert_uids: Iterable[str]) -> list[Told]:
+    """Who was notified of these alerts, the newest first. One query."""
+    rows: Any = Delivery.objects.filter(alerts__alert_uid__in=list(alert_uids)).select_related("endpoint").defer("payload")
+    newest: dict[str, Told] = {}
+    for row in rows.order_by("-id").distinct()[:MOST_DELIVERIES]:
+        receiver = row.mail_to or row.endpoint.name
+        badge = DELIVERY_BADGES.get(row.state, UNKNOWN)
+        newest.setdefault(receiver, Told(receiver, row.ended_at or row.made_at, badge, row.last_error))
+    return list(newest.values())
