@@ -134,6 +134,14 @@ _TASK_PATTERNS = (
         contains=" part of checkpoint ",
     ),
     _pattern(
+        # The task was cancelled or the checkpoint aborted while it ran.
+        "checkpoint_async_failed",
+        "1.11+ DEBUG",
+        rf"{t.TASK_ATTEMPT} - asynchronous part of checkpoint {t.CHECKPOINT} could not be completed because it was closed before\.",
+        "enrich (2/4)#0 - asynchronous part of checkpoint 21 could not be completed because it was closed before.",
+        contains=" part of checkpoint ",
+    ),
+    _pattern(
         # Its checkpoint is named by the directory only, that of a savepoint not at all; its job follows from the task.
         "backend_sync_done",
         "1.9+ DEBUG",

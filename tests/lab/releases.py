@@ -35,7 +35,35 @@ _OLD_WHEEL = (
     "--platform",
     "manylinux1_x86_64",
 )
+
 _MOVED_BEFORE_1_19 = {"java.time.Duration.ofSeconds": "org.apache.flink.api.common.time.Time.seconds"}
+_NAMES_OF_2 = {
+    "state.backend": "state.backend.type",
+    "state.backend.incremental": "execution.checkpointing.incremental",
+    "state.checkpoints.dir": "execution.checkpointing.dir",
+    "state.savepoints.dir": "execution.checkpointing.savepoint-dir",
+    "state.checkpoints.num-retained": "execution.checkpointing.num-retained",
+    "restart-strategy": "restart-strategy.type",
+    "state.storage.fs.memory-threshold": "execution.checkpointing.data-inline-threshold",
+    "execution.checkpointing.unaligned": "execution.checkpointing.unaligned.enabled",
+}
+_MOVED_IN_2 = {"functions.sink.TwoPhaseCommit": "functions.sink.legacy.TwoPhaseCommit"}
+_SPREAD_OUT_IN_2 = ("taskmanager.load-balance.mode", "SLOTS")
+
+
+def _of_2(version: str, sha256: str) -> Release:
+    return Release(
+        version,
+        "apache-flink-libraries",
+        sha256,
+        java=17,
+        conf_file="config.yaml",
+        renamed=_NAMES_OF_2,
+        moved=_MOVED_IN_2,
+        spread_out=_SPREAD_OUT_IN_2,
+        has_json_layouts=True,
+    )
+
 
 RELEASES = {
     release.version: release
@@ -81,27 +109,35 @@ RELEASES = {
             moved=_MOVED_BEFORE_1_19,
             claim_field="restoreMode",
         ),
-        Release("1.20.5", "apache-flink-libraries", "e6aee62ea1a1fe7b32e28894ad079f3f1a50a372a4caac3df52405267f4228c8", java=11),
         Release(
-            "2.3.0",
+            "1.17.2",
             "apache-flink-libraries",
-            "38ece876553286b3a285cf344c2d2038f8a7ca10da5df54d5107250386d64151",
-            java=17,
-            conf_file="config.yaml",
-            renamed={
-                "state.backend": "state.backend.type",
-                "state.backend.incremental": "execution.checkpointing.incremental",
-                "state.checkpoints.dir": "execution.checkpointing.dir",
-                "state.savepoints.dir": "execution.checkpointing.savepoint-dir",
-                "state.checkpoints.num-retained": "execution.checkpointing.num-retained",
-                "restart-strategy": "restart-strategy.type",
-                "state.storage.fs.memory-threshold": "execution.checkpointing.data-inline-threshold",
-                "execution.checkpointing.unaligned": "execution.checkpointing.unaligned.enabled",
-            },
-            moved={"functions.sink.TwoPhaseCommit": "functions.sink.legacy.TwoPhaseCommit"},
-            spread_out=("taskmanager.load-balance.mode", "SLOTS"),
-            has_json_layouts=True,
+            "1d7f7de6d3288610d0fecb7b45235343e31d644d0eacbe5e560560ed9124dcdb",
+            java=11,
+            moved=_MOVED_BEFORE_1_19,
+            claim_field="restoreMode",
         ),
+        Release(
+            "1.18.1",
+            "apache-flink-libraries",
+            "369ce11ab33e5e15cdd349db2f5412dcc2fad163b6a87aa93b927a3631bcca7f",
+            java=11,
+            moved=_MOVED_BEFORE_1_19,
+            claim_field="restoreMode",
+        ),
+        Release(
+            "1.19.3",
+            "apache-flink-libraries",
+            "4a58e3a1fb7d83340bc96b6c080624c6d792d69fae5d294b96224775204a9c60",
+            java=11,
+            conf_file="config.yaml",
+            claim_field="restoreMode",
+        ),
+        Release("1.20.5", "apache-flink-libraries", "e6aee62ea1a1fe7b32e28894ad079f3f1a50a372a4caac3df52405267f4228c8", java=11),
+        _of_2("2.0.1", "23e20e76083b4501a530b3678bdfaee9f2615ae4e4f7aedfe79bb5e36ffd990b"),
+        _of_2("2.1.1", "0a8e42be82a4c601d9eccbb8b10d6253fefbb07fb22cd89af36f00512c685b01"),
+        _of_2("2.2.0", "cbf246ea88f95066edeb720ab425f64e2149bd530d777db0f0dbf90bef2d7fdf"),
+        _of_2("2.3.0", "38ece876553286b3a285cf344c2d2038f8a7ca10da5df54d5107250386d64151"),
     )
 }
 
