@@ -276,6 +276,13 @@ def test_what_came_back_many_times_is_one_row_and_a_long_time_line_is_folded(cli
     assert shown == folded + 18
 
 
+def test_alerts_that_fire_stand_before_those_that_are_resolved(client, expiry):
+    Alert.objects.filter(rule="pressure.root").update(state=AlertState.FIRING, severity_rank=1)
+    Alert.objects.filter(rule="checkpoint.expired").update(state=AlertState.RESOLVED, severity_rank=3)
+    alerts = client.get(reverse("incident", args=[expiry.uid])).context["alerts"]
+    assert [alert.rule for alert, _, _ in alerts] == ["pressure.root", "checkpoint.expired"]
+
+
 def test_one_report_is_of_all_jobs_of_it(client, expiry):
     Incident.objects.update(state=IncidentState.CLOSED, ended_at=at(300))
     job(expiry.cluster, at=at(0), job_id=expiry.job_id, name="orders")

@@ -106,7 +106,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     alerts = (
         Alert.objects.filter(incident__uid=found.uid).order_by("-severity_rank", "starts_at", "id").defer("evidence", "labels", "fired")
     )
-    alert_rows = [(one, alert_badge(one), badges(one)) for one in alerts[:MOST_ALERTS]]
+    alert_rows = [(one, alert_badge(one), badges(one)) for one in sorted(alerts[:MOST_ALERTS], key=lambda one: not one.is_open)]
     story = timeline(found, of_it, time_range)
     moments, of_matter = list(story.moments), matters(of_it)
     is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
