@@ -284,6 +284,11 @@ def test_work_on_what_was_given_up_beside_the_next_checkpoint_is_told():
     assert (finding.data["together"], finding.data["given_up"], finding.data["over_ms"]) == ([1, 2], [1], 4_000)
 
 
+def test_a_checkpoint_that_ended_last_is_told_beside_another_one():
+    [finding] = found(window(late(1, 0, 10, 5_000), late(2, 11, 10, 9_000), at=60), "checkpoint.uploads_after_end")
+    assert "worked on checkpoint 2 for 9 s" in finding.cause and "beside checkpoint 1." in finding.cause
+
+
 def test_a_pause_that_lets_it_end_or_more_that_may_be_at_once_is_no_matter():
     assert not found(window(late(1, 0, 10, 5_000), checkpoint(2, 16, took=20), at=60), "checkpoint.uploads_after_end")
     two = replace(MINUTELY, max_concurrent=2)

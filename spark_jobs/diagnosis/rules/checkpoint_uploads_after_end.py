@@ -54,6 +54,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not given_up or over_ms < limits[TOGETHER]:
         return
     newest = max(given_up, key=lambda one: one.until_ms)
+    beside = next(one for one in reversed(together) if one is not newest)
     yield job_finding(
         window,
         RULE,
@@ -61,7 +62,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "high",
         title=f"{count_text(most, 'checkpoint')} written at once where {allowed} may be: tasks still worked on those that had ended",
         cause=f"Tasks worked on {name_of(newest.checkpoint)} for {ms_text(newest.until_ms - newest.checkpoint.ended_ms)} after it had "
-        f"ended ({newest.checkpoint.outcome}), beside {name_of(together[-1].checkpoint)}. Flink counts only those that the JobManager "
+        f"ended ({newest.checkpoint.outcome}), beside {name_of(beside.checkpoint)}. Flink counts only those that the JobManager "
         "waits for; processors, network and storage serve all of them, which makes the next one late too.",
         next_step="Give the storage room: set execution.checkpointing.min-pause so that uploads of the one before can end, and a time-out "
         "above what checkpoints take now. What was uploaded in vain stays behind until an audit of the storage finds it.",
