@@ -241,7 +241,9 @@ def _typed(texts: Texts) -> dict[str, Any]:
 def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | None:
     if kind in CHECKPOINT_FAILURE_KINDS:
         _, found, said = (detail or "").rpartition("CheckpointException: ")
-        reason = reason_of(said.partition("\n")[0]) if found else reason_of(reason_text)
+        # A decline as 1.13 and 1.14 print it: the trace begins with the sentence and names no class.
+        first = (said if found else detail or "").partition("\n")[0]
+        reason = reason_of(first) if found else reason_of(reason_text) or reason_of(first)
         return reason.code if reason else None
     if kind in FAILURE_KINDS:
         return failure_cause_of(detail) or failure_cause_of(reason_text)

@@ -58,6 +58,20 @@ def test_a_decline_names_reason_root_cause_and_task() -> None:
     assert (event.container, event.host) == ("tm-1:1-d1", "host-1")
 
 
+def test_a_decline_of_1_13_names_its_reason_though_its_trace_names_no_class() -> None:
+    event = read(
+        "Decline checkpoint 3 by task 9bd16aaa79e774f40ae3dc16002c18a1 of job 81bd2ace6351393cc8b14933228b9ab4 at "
+        "flink-tm-1:40099-a50ca3 @ flink-tm-1 (dataPort=38519).\n"
+        "org.apache.flink.util.SerializedThrowable: Asynchronous task checkpoint failed.\n"
+        "\tat org.apache.flink.streaming.runtime.tasks.AsyncCheckpointRunnable.run(AsyncCheckpointRunnable.java:175)\n"
+        "Caused by: org.apache.flink.util.SerializedThrowable: Could not materialize checkpoint 3 for operator enrich (2/2)#0.\n"
+        "\t... 4 more\n"
+        "Caused by: org.apache.flink.util.SerializedThrowable: could not flush to checkpoint storage\n\t... 3 more\n"
+    )
+    assert event is not None
+    assert (event.kind, event.reason) == ("checkpoint_declined", "CHECKPOINT_ASYNC_EXCEPTION")
+
+
 OLD_TASK = "0b60f08bf8984085b59f8d9bc74ce2e1"
 OLD_JOB = "85d268e6fbc19411185f7e4868a44178"
 
