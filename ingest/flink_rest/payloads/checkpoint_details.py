@@ -6,6 +6,7 @@ from typing import Any
 
 from ingest.errors import Skipped
 from ingest.flink_ids import is_flink_id
+from ingest.flink_rest.payloads.checkpoints import summed
 from ingest.flink_rest.payloads.fields import Fields
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM, subtask_index
 from ingest.records import VertexCheckpoint
@@ -36,15 +37,7 @@ def vertex_checkpoint(
         trigger_time=trigger_time,
         vertex_id=vertex_id,
         status=fields.upper("status"),
-        latest_ack_time=fields.instant("latest_ack_timestamp"),
-        end_to_end_ms=fields.duration_ms("end_to_end_duration"),
-        state_bytes=fields.whole("state_size"),
-        checkpointed_bytes=fields.whole("checkpointed_size"),
-        processed_bytes=fields.whole("processed_data"),
-        persisted_bytes=fields.whole("persisted_data"),
-        subtasks=fields.whole("num_subtasks"),
-        acknowledged=fields.whole("num_acknowledged_subtasks"),
-        **(_arrays(fields) if fields.raw("subtasks") is not None else {}),
+        **summed(fields) | (_arrays(fields) if fields.raw("subtasks") is not None else {}),
     )
 
 

@@ -44,6 +44,20 @@ def entries(body: Any) -> list[tuple[str, Any]]:
     return found
 
 
+def summed(fields: Fields) -> dict[str, Any]:
+    """What Flink says alike of a checkpoint and of a vertex's part in one, as columns of ``Checkpoint`` and ``VertexCheckpoint``."""
+    return {
+        "latest_ack_time": fields.instant("latest_ack_timestamp"),
+        "end_to_end_ms": fields.duration_ms("end_to_end_duration"),
+        "state_bytes": fields.whole("state_size"),
+        "checkpointed_bytes": fields.whole("checkpointed_size"),
+        "processed_bytes": fields.whole("processed_data"),
+        "persisted_bytes": fields.whole("persisted_data"),
+        "subtasks": fields.whole("num_subtasks"),
+        "acknowledged": fields.whole("num_acknowledged_subtasks"),
+    }
+
+
 def checkpoint(entry: Any, job_id: str, flink_version: str | None = None, place: str = "") -> Checkpoint:
     """A checkpoint object of the history, of ``latest`` or of ``/checkpoints/details/:id``.
 
@@ -59,14 +73,7 @@ def checkpoint(entry: Any, job_id: str, flink_version: str | None = None, place:
         is_savepoint=fields.flag("is_savepoint"),
         savepoint_format=fields.text("savepointFormat"),
         checkpoint_type=fields.text("checkpoint_type"),
-        latest_ack_time=fields.instant("latest_ack_timestamp"),
-        end_to_end_ms=fields.duration_ms("end_to_end_duration"),
-        state_bytes=fields.whole("state_size"),
-        checkpointed_bytes=fields.whole("checkpointed_size"),
-        processed_bytes=fields.whole("processed_data"),
-        persisted_bytes=fields.whole("persisted_data"),
-        subtasks=fields.whole("num_subtasks"),
-        acknowledged=fields.whole("num_acknowledged_subtasks"),
+        **summed(fields),
         external_path=external_path(fields),
         discarded=fields.flag("discarded"),
         failure_time=fields.instant("failure_timestamp"),

@@ -7,10 +7,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from django.core.cache import cache
 from django.test import Client
 
-from tests.attacks.places import Place, places
+from tests.attacks.places import Place, answered, places
 from tests.webapp.builders import GRAPH, cluster, fact, finding, job, window
 from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
@@ -89,15 +88,8 @@ def furnish(fleet: dict[str, JobCurrent], folder: Path, at: datetime) -> None:
 
 def answers(client: Client, *, api: bool = False) -> Iterator[tuple[Place, Any]]:
     """What each page, or address of the API, says that can be read; nothing comes from the cache."""
-    for place in places():
-        if place.is_admin or place.is_api != api or any(part in place.template for part in LEFT_OUT):
-            continue
-        try:
-            path = place.filled(known=True)
-        except (AssertionError, LookupError):
-            continue  # nothing of this kind is there
-        cache.clear()
-        yield place, client.get(path, place.asks_for)
+    among = (one for one in places() if not one.is_admin and one.is_api == api and not any(part in one.template for part in LEFT_OUT))
+    return answered(client, among)
 
 
 def pages(client: Client) -> dict[str, str]:

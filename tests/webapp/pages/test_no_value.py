@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.db.models import Field, ForeignKey
 from django.test import Client
 
 from tests.attacks.inhabited import inhabit, somebody
-from tests.attacks.places import places
+from tests.attacks.places import answered, places
 from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
 from webapp.checkpoints.models import CheckpointFact
@@ -39,15 +38,7 @@ KEPT = {"incident", "cause", "group", "finding", "ended_at", "closed_at"}
 
 
 def shown(client: Client) -> Iterator[tuple[str, str]]:
-    for place in places():
-        if place.is_admin or place.is_api or place.name in ELSEWHERE:
-            continue
-        try:
-            path = place.filled(known=True)
-        except (AssertionError, LookupError):
-            continue
-        cache.clear()
-        answer = client.get(path, place.asks_for)
+    for place, answer in answered(client, (one for one in places() if not (one.is_admin or one.is_api or one.name in ELSEWHERE))):
         if not answer.get("Content-Type", "").startswith("text/html") or answer.streaming:
             continue
         assert answer.status_code < 500, place.label
