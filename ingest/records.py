@@ -220,6 +220,14 @@ class VertexGauges:
     block_cache_capacity_bytes: Annotated[int | None, "of a RocksDB; column families of a slot share one"] = None
     memtable_bytes: Annotated[int | None, "write buffers, over all"] = None
     sst_bytes: Annotated[int | None, "files, over all"] = None
+    received_watermark_ms: Annotated[
+        int | None, "of a vertex that several feed: epoch, the least of its inputs and subtasks; null = none yet, or all ended"
+    ] = None
+    sent_watermark_ms: Annotated[
+        int | None,
+        "of a vertex that feeds such a one: epoch, which its last operator sent on, the least of the subtasks; "
+        "of such a one that feeds no other: which its first operator did; null = none yet, ended, or the chain ends with several operators",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

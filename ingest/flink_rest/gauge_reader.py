@@ -1,13 +1,18 @@
 """Reads figures of operators and of RocksDB: of vertices that have any, one or a few requests a sample, however many subtasks there are."""
 
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import JobAnswers
 from ingest.flink_rest.client import MAX_PATH_BYTES
 from ingest.flink_rest.cursor import JobCursor
+from ingest.flink_rest.job_row import plan_answer
 from ingest.flink_rest.limits import Budget
-from ingest.flink_rest.payloads.gauges import wanted
+from ingest.flink_rest.parse_results import ParseResults
+from ingest.flink_rest.payloads import plan
+from ingest.flink_rest.payloads.event_time import feeders, is_of_event_time, names_to_ask
+from ingest.flink_rest.payloads.gauges import listed, wanted
 from ingest.flink_rest.session import RestSession
 
 LISTED = "listed"
@@ -16,23 +21,42 @@ TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
 
 
 async def read_gauges(session: RestSession, budget: Budget, reading: JobAnswers, cursor: JobCursor, prefix_bytes: int, lean: bool) -> None:
-    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once."""
+    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once.
+
+    Where another source measures the vertices, event time between them is asked for alone: which operator is the last of its chain, and
+    what feeds what, is known here.
+    """
     paths = {vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics" for vertex_id in cursor.vertices}
     if cursor.reported.count(LISTED) < (TIMES_LISTED_LEAN if lean else TIMES_LISTED):
         cursor.reported.append(LISTED)
+        names, fed = _graph(reading)
+        of_event_time = {*fed, *(source for sources in fed.values() for source in sources)}
         for vertex_id, path in paths.items():
+            if reading.measured_elsewhere and vertex_id not in of_event_time:
+                continue
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
             if answer is not None:
                 try:
-                    cursor.gauges[vertex_id] = wanted(answer.body)
+                    found = listed(answer.body)
                 except Skipped as error:
                     session.skip(path, "bad_payload", str(error))
+                    continue
+                before = [name for name in cursor.gauges.get(vertex_id, ()) if is_of_event_time(name)]
+                asked = names_to_ask(vertex_id, names.get(vertex_id, ""), found, fed) if names else before
+                cursor.gauges[vertex_id] = [*asked, *(() if reading.measured_elsewhere else wanted(found))]
     cursor.gauges = {vertex_id: names for vertex_id, names in cursor.gauges.items() if names and vertex_id in paths}
-    for vertex_id, names in cursor.gauges.items():
-        for path in _asked(paths[vertex_id], names, prefix_bytes):
+    for vertex_id, asked in cursor.gauges.items():
+        for path in _asked(paths[vertex_id], asked, prefix_bytes):
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
             if answer is not None:
                 reading.gauges.setdefault(vertex_id, []).append(answer)
+
+
+def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
+    """Names of vertices, and of those that several feed what feeds them; nothing where the graph was not read in this cycle."""
+    results = ParseResults()
+    vertices = results.parse(plan.vertices, reading.job) or ()
+    return {one.vertex_id: one.name for one in vertices}, feeders(results.parse(plan.edges, plan_answer(reading)) or ())
 
 
 def _asked(path: str, names: list[str], prefix_bytes: int) -> list[str]:

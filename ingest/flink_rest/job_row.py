@@ -16,7 +16,7 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
         return
     answer, state = found
     vertices = results.parse(plan.vertices, reading.job) or results.parse(plan.planned_vertices, reading.plan)
-    plan_answer = _plan_answer(reading)
+    graph_answer = plan_answer(reading)
     results.add(
         answer,
         Job(
@@ -26,10 +26,10 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
             start_time=state.start_time,
             end_time=state.end_time,
             flink_version=reading.flink_version,
-            job_type=state.job_type or results.parse(plan.job_type, plan_answer),
+            job_type=state.job_type or results.parse(plan.job_type, graph_answer),
             parallelism=max((vertex.parallelism for vertex in vertices or () if vertex.parallelism), default=None),
             vertices=vertices,
-            edges=results.parse(plan.edges, plan_answer),
+            edges=results.parse(plan.edges, graph_answer),
             slot_sharing=results.parse(plan.slot_sharing, reading.job),
             state_since=results.parse(jobs.state_since, reading.job),
             restarts=_restarts(reading, results),
@@ -50,7 +50,7 @@ def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.Job
     return (reading.job, answered) if reading.job and answered else None
 
 
-def _plan_answer(reading: JobAnswers) -> Answer | None:
+def plan_answer(reading: JobAnswers) -> Answer | None:
     """``/jobs/:id`` holds the plan too, so ``/jobs/:id/plan`` is seldom needed."""
     return reading.job if reading.job and plan.is_in(reading.job.body) else reading.plan
 

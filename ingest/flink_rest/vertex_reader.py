@@ -33,6 +33,7 @@ class VertexReader:
         if placed:
             await self._read_placement(paths, reading, cursor)
         if reading.measured_elsewhere:
+            await read_gauges(self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean)
             return
         await self._read_backpressure(paths, reading, cursor)
         await self._read_metrics(paths, reading, cursor)

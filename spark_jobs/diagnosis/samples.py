@@ -87,6 +87,8 @@ class VertexGauges:
     block_cache_capacity_bytes: int | None = None
     memtable_bytes: int | None = None
     sst_bytes: int | None = None
+    received_watermark_ms: int | None = None
+    sent_watermark_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ def test_a_recorded_incident_is_one_with_its_cause_on_top(name, expected):
         ("2.3.0/leaking", [["restart.loop", "memory.step_after_restart"]]),
         # Two troubles of one job at one time, with nothing to do with each other:
         # an input that lags is one vertex, a RocksDB that stalls another.
-        ("1.20.5/write-stall", [["join.slow_input"], ["rocksdb.write_stall"]]),
+        ("1.20.5/write-stall", [["join.slow_input"], ["rocksdb.write_stall", "pressure.root", "pressure.transit"]]),
         ("1.20.5/short-transactions", [["checkpoint.too_frequent"], ["restart.loop", "sink.transaction_timeout"]]),
     ],
 )

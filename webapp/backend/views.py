@@ -24,6 +24,7 @@ def page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "switch_on": switch_on(found),
         "vertices": found.having(OF_ROCKSDB)[:SHOWN],
         "inputs": sorted(found.having(OF_INPUTS), key=lambda one: -(one.distance_ms or 0))[:SHOWN],
+        "fed": found.fed[:SHOWN],
         "buffers": found.having(OF_BUFFERS)[:SHOWN],
         "debloating": debloating(found),
     }

@@ -5,8 +5,10 @@ with operator and state (``enrich.count.rocksdb_is-write-stopped``): a figure is
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
+from ingest.flink_rest.payloads.event_time import RECEIVED, SENT
 from ingest.flink_rest.payloads.fields import Fields, elements
 
 GAUGES: dict[str, tuple[str, str]] = {
@@ -30,8 +32,13 @@ GAUGES: dict[str, tuple[str, str]] = {
 }
 """Column of ``vertex_gauges`` → what names of its figures end with, and which of their aggregates counts. The first come first where not
 all fit."""
+EVENT_TIME: dict[str, tuple[str, str]] = {
+    "received_watermark_ms": (RECEIVED, "min"),
+    "sent_watermark_ms": (SENT, "min"),
+}
+"""Likewise, of vertices with several inputs and of what feeds them alone: every operator has these (see ``event_time``)."""
 MOST_NAMES, MOST_NAME_CHARS = 120, 300
-_ENDS = {end: (place, column, aggregate) for place, (column, (end, aggregate)) in enumerate(GAUGES.items())}
+_ENDS = {end: (place, column, aggregate) for place, (column, (end, aggregate)) in enumerate({**GAUGES, **EVENT_TIME}.items())}
 _ALSO = (("rocksdb.", "rocksdb_"), ("Input.1.", "Input.0."))
 """Other spellings: a point is made an underscore by some releases; a second input has buffers of its own."""
 _KNOWN = re.compile(rf"(?:.*\.)?({'|'.join(map(re.escape, _ENDS))})", re.DOTALL)
@@ -39,13 +46,15 @@ LARGEST = 1e17
 """Watermarks that have not come yet are Long.MIN, those of what ended Long.MAX."""
 
 
-def wanted(body: Any) -> list[str]:
-    """Names of an answer without values that feed a column, the most important first. Raises ``Skipped`` on a bad shape."""
-    found = []
-    for place, item in elements(body):
-        name = Fields(item, place).the_text("id")
-        if len(name) <= MOST_NAME_CHARS and "," not in name and (known := _known(name)):
-            found.append((known[0], name))
+def listed(body: Any) -> list[str]:
+    """Names of an answer without values that may be asked for. Raises ``Skipped`` on a bad shape."""
+    names = (Fields(item, place).the_text("id") for place, item in elements(body))
+    return [name for name in names if len(name) <= MOST_NAME_CHARS and "," not in name]
+
+
+def wanted(names: Iterable[str]) -> list[str]:
+    """Those of any vertex that feed a column, the most important first."""
+    found = ((known[0], name) for name in names if (known := _known(name)) and known[1] in GAUGES)
     return [name for _, name in sorted(found)[:MOST_NAMES]]
 
 

@@ -1,25 +1,30 @@
-"""One input of a join or another operator with two inputs lies far behind the other in event time.
+"""One input of a join or another vertex with several inputs lies far behind another in event time.
 
-Its event time is that of the slower input. What comes by the faster one waits in state until then, so the state grows with the distance.
+Its event time is that of the slowest input. What comes by a faster one waits in state until then, so the state grows with the distance.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 
+from spark_jobs.diagnosis.fed_vertices import Fed, fed_samples, is_waited_for
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.topology import Topology
 from spark_jobs.diagnosis.wording import brief, bytes_text, count_text, ms_text
 
 RULE = "join.slow_input"
 APART, SAMPLES, WINDOW = f"{RULE}.apart_ms", f"{RULE}.samples", f"{RULE}.window_s"
+HELD_RATIO = 0.1
+"""Flink's own least for a back-pressured task. What such a feeder sent on may lie in buffers for long."""
 
 
 @rule(
     RULE,
     "Slow input of a join",
-    "The watermarks of the two inputs of an operator lie far apart: it holds what the faster input brought.",
+    "The watermarks of the inputs of an operator lie far apart: it holds what the faster input brought.",
     hold_s=900,
     thresholds=(
         Threshold(
@@ -31,57 +36,124 @@ APART, SAMPLES, WINDOW = f"{RULE}.apart_ms", f"{RULE}.samples", f"{RULE}.window_
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
-    by_vertex: dict[str, list[tuple[int, VertexGauges]]] = {}
+    samples: dict[str, list[VertexGauges]] = {}
     for one in window.gauges:
-        if since_ms <= one.at_ms <= window.at_ms and (apart := apart_ms(one)) is not None:
-            by_vertex.setdefault(one.vertex_id, []).append((apart, one))
-    for vertex_id, seen in by_vertex.items():
-        ahead = {apart > 0 for apart, _ in seen}
-        if len(seen) >= limits[SAMPLES] and len(ahead) == 1 and all(abs(apart) >= limits[APART] for apart, _ in seen):
-            yield _finding(window, limits, vertex_id, seen)
+        if since_ms <= one.at_ms <= window.at_ms:
+            samples.setdefault(one.vertex_id, []).append(one)
+    topology = Topology(window.vertices, window.edges)
+    for vertex_id, of_vertex in samples.items():
+        if any(_tells_both(one) for one in of_vertex):
+            yield from _by_its_inputs(window, limits, vertex_id, of_vertex)
+        else:
+            yield from _by_its_feeders(window, limits, vertex_id, topology.upstream(vertex_id), samples)
 
 
 def apart_ms(one: VertexGauges) -> int | None:
-    """By how much the first input is ahead of the second; negative where it is behind."""
-    if one.input1_watermark_ms is None or one.input2_watermark_ms is None:
+    """By how much the first input is ahead of the second; negative where it is behind. None also where the slower is not waited for."""
+    first, second = one.input1_watermark_ms, one.input2_watermark_ms
+    if first is None or second is None:
         return None
-    return one.input1_watermark_ms - one.input2_watermark_ms
+    sent = one.sent_watermark_ms
+    return first - second if sent is None or is_waited_for(min(first, second), max(first, second), sent) else None
 
 
-def _finding(window: JobWindow, limits: Limits, vertex_id: str, seen: list[tuple[int, VertexGauges]]) -> Finding:
+def _tells_both(one: VertexGauges) -> bool:
+    return one.input1_watermark_ms is not None and one.input2_watermark_ms is not None
+
+
+def _by_its_inputs(window: JobWindow, limits: Limits, vertex_id: str, samples: Sequence[VertexGauges]) -> Iterator[Finding]:
+    seen = [(apart, one) for one in samples if (apart := apart_ms(one)) is not None]
+    ahead = {apart > 0 for apart, _ in seen}
+    if len(seen) < limits[SAMPLES] or len(ahead) > 1 or any(abs(apart) < limits[APART] for apart, _ in seen):
+        return
     apart, newest = seen[-1]
-    first, slow = seen[0][0], "second" if apart > 0 else "first"
-    name = brief(window.vertex_name(vertex_id))
+    distances = [abs(one) for one, _ in seen]
+    least = ms_text(min(distances))
+    slow, name = "second" if apart > 0 else "first", brief(window.vertex_name(vertex_id))
     state = _state_bytes(window, vertex_id)
-    grows = abs(apart) > abs(first) + 1000
-    evidence = [
-        limits.compared("watermarks of its inputs apart", abs(apart), "ms", ">=", APART, newest.at_ms),
-        Evidence("samples", len(seen), "count", at_ms=newest.at_ms),
-    ]
-    if state is not None:
-        evidence.append(Evidence("state of the vertex in the newest checkpoint", state, "bytes"))
-    least = ms_text(min(abs(one) for one, _ in seen))
     held = f" It holds {bytes_text(state)} of state." if state is not None else ""
-    return vertex_finding(
+    yield vertex_finding(
         window,
         vertex_id,
         RULE,
         "warning",
-        "high" if grows else "medium",
+        "high" if _grows(distances) else "medium",
         title=f"The {slow} input of {name} is {ms_text(abs(apart))} behind the other",
         cause=(
-            f"In {count_text(len(seen), 'sample')} the watermark of the {slow} input was at least {least} behind that of the other"
-            f"{', and the distance grows' if grows else ''}. Event time of the operator is that of the slower input: what the faster one "
-            f"brings waits in state until then.{held}"
+            f"In {count_text(len(seen), 'sample')} the watermark of the {slow} input was at least {least} behind that of "
+            f"the other{', and the distance grows' if _grows(distances) else ''}. Event time of the operator is that of the slower input: "
+            f"what the faster one brings waits in state until then.{held}"
         ),
         next_step=(
             f"Look at what feeds the {slow} input: its sources (lag, idle partitions) and operators that are busy or back-pressured. "
             "Where it is late by nature, align the sources (withWatermarkAlignment, 1.15 and later) so that the faster does not run ahead."
         ),
         seen_at_ms=newest.at_ms,
-        evidence=evidence,
+        evidence=_evidence(limits, distances, newest.at_ms, state),
         data={"vertex_ids": [vertex_id], "apart_ms": apart},
     )
+
+
+def _by_its_feeders(
+    window: JobWindow, limits: Limits, vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
+) -> Iterator[Finding]:
+    """Of a release that does not tell the watermark of each input. A union looks like a join: one without state holds nothing."""
+    seen = fed_samples(vertex_id, feeders, samples)
+    state = _state_bytes(window, vertex_id)
+    if not state or len(seen) < limits[SAMPLES] or any(one.untold for one in seen):
+        return
+    newest = seen[-1]
+    distances = [one.apart_ms for one in seen]
+    least = ms_text(min(distances))
+    slow_id, fast_id = newest.slowest, newest.fastest
+    if min(distances) < limits[APART] or any(one.slowest != slow_id for one in seen) or _is_held(window, fast_id):
+        return
+    name, slow, fast = (brief(window.vertex_name(one)) for one in (vertex_id, slow_id, fast_id))
+    yield vertex_finding(
+        window,
+        vertex_id,
+        RULE,
+        "warning",
+        "high" if _grows(distances) else "medium",
+        title=f"What {name} gets from {slow} is {ms_text(newest.apart_ms)} behind what it gets from {fast}",
+        cause=(
+            f"In {count_text(len(seen), 'sample')} the watermark that {slow} sent on was at least {least} behind that of "
+            f"{fast}{', and the distance grows' if _grows(distances) else ''}. Event time of the vertex is that of its slowest input: what "
+            f"a faster one brings to a join or a window waits in state until then. It holds {bytes_text(state)} of state."
+        ),
+        next_step=(
+            f"Look at {slow}: its sources (lag, idle partitions) and operators that are busy or back-pressured. "
+            "Where it is late by nature, align the sources (withWatermarkAlignment, 1.15 and later) so that the faster does not run ahead."
+        ),
+        seen_at_ms=newest.at_ms,
+        evidence=_evidence(limits, distances, newest.at_ms, state),
+        data={"vertex_ids": [vertex_id], "apart_ms": _signed(newest), "slow_vertex_id": slow_id, "fast_vertex_id": fast_id},
+    )
+
+
+def _signed(one: Fed) -> int:
+    """As of :func:`apart_ms`: negative where the first is the slowest."""
+    return -one.apart_ms if one.slowest == next(iter(one.sent_ms)) else one.apart_ms
+
+
+def _is_held(window: JobWindow, vertex_id: str) -> bool:
+    ratios = next((one.backpressured_ratio for one in window.vertex_windows if one.vertex_id == vertex_id), ())
+    known = [ratio for ratio in ratios if ratio is not None]
+    return bool(known) and fmean(known) >= HELD_RATIO
+
+
+def _grows(distances: Sequence[int]) -> bool:
+    return distances[-1] > distances[0] + 1000
+
+
+def _evidence(limits: Limits, distances: Sequence[int], at_ms: int, state: int | None) -> list[Evidence]:
+    evidence = [
+        limits.compared("watermarks of its inputs apart", distances[-1], "ms", ">=", APART, at_ms),
+        Evidence("samples", len(distances), "count", at_ms=at_ms),
+    ]
+    if state is not None:
+        evidence.append(Evidence("state of the vertex in the newest checkpoint", state, "bytes"))
+    return evidence
 
 
 def _state_bytes(window: JobWindow, vertex_id: str) -> int | None:

@@ -5,7 +5,7 @@ import pytest
 from ingest.errors import Skipped
 from ingest.flink_rest.client import MAX_PATH_BYTES
 from ingest.flink_rest.gauge_reader import _asked
-from ingest.flink_rest.payloads.gauges import MOST_NAMES, gauges, joined, wanted
+from ingest.flink_rest.payloads.gauges import MOST_NAMES, gauges, joined, listed, wanted
 
 
 def names(*ids: str) -> list[dict[str, object]]:
@@ -17,16 +17,16 @@ def figure(name: str, least: float, greatest: float, total: float) -> dict[str, 
 
 
 def test_only_names_that_feed_a_figure_are_asked_for() -> None:
-    listed = names("busyTimeMsPerSecond", "enrich.count.rocksdb_is-write-stopped", "rocksdb_is-write-stopped-not",
+    told = names("busyTimeMsPerSecond", "enrich.count.rocksdb_is-write-stopped", "rocksdb_is-write-stopped-not",
                    "estimatedTimeToConsumeBuffersMs",
                    "join.currentInput2Watermark", "a,b.rocksdb.is-write-stopped", "currentInputWatermark",
                    "enrich.count.rocksdb.num-files-at-level1")  # fmt: skip
-    assert wanted(listed) == ["join.currentInput2Watermark", "enrich.count.rocksdb_is-write-stopped"]
-    assert wanted([]) == []
-    assert len(wanted(names(*(f"op.s{number}.rocksdb.background-errors" for number in range(1000))))) == MOST_NAMES
+    assert wanted(listed(told)) == ["join.currentInput2Watermark", "enrich.count.rocksdb_is-write-stopped"]
+    assert wanted(listed([])) == []
+    assert len(wanted(f"op.s{number}.rocksdb.background-errors" for number in range(1000))) == MOST_NAMES
     for bad in ({}, [1], [{"name": "x"}]):
         with pytest.raises(Skipped):
-            wanted(bad)
+            listed(bad)
 
 
 def test_figures_of_all_states_of_a_vertex_are_put_together() -> None:

@@ -19,6 +19,7 @@ from tests.webapp.builders import cluster, job
 from webapp.fleet.models import JobCurrent
 
 pytestmark = pytest.mark.django_db
+SENT = ".currentOutputWatermark"
 VERSIONS = ["1.20.5", "2.3.0"]
 
 
@@ -67,9 +68,17 @@ def test_page_api_and_command_show_rocksdb_as_flink_measured_it(version: str, ho
     apart = [one["apart_ms"] for one in document["vertices"] if one["apart_ms"] is not None]
     if version == "1.20.5":
         assert 115_000 < apart[0] < 130_000
+        assert not document["fed"]
     else:
         assert not apart
-        assert "Flink 2.0 and later do not report the watermark of each input" in page
+        (matched,) = document["fed"]
+        assert (matched["name"], matched["unknown_because"]) == ("matched", None)
+        first, second = matched["feeders"]
+        assert first["sent_watermark_ms"] == told(played, "Source: Sequence Source -> first -> first times", SENT, "min")[-1]
+        assert second["sent_watermark_ms"] == told(played, "Source: Sequence Source -> second -> second times", SENT, "min")[-1]
+        assert (first["behind_ms"], second["behind_ms"]) == (0, first["sent_watermark_ms"] - second["sent_watermark_ms"])
+        assert "Source: Sequence Source -&gt; second -&gt; second times" in page
+    assert "which of them is slower is unknown" not in page
 
 
 def test_where_metrics_are_off_the_page_says_so_and_how_to_switch_them_on(home: Path, viewer: Client) -> None:

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from webapp.backend.job_backend import JobBackend, VertexFigures, job_backend
+from webapp.backend.job_backend import FedVertex, Feeder, JobBackend, VertexFigures, job_backend
 from webapp.backend.options import NativeMetric, Option
 from webapp.backend.words import debloating, switch_on, verdict
 from webapp.fleet.job_lookup import job_or_404
@@ -44,6 +44,29 @@ class BackendFiguresSerializer(serializers.Serializer[VertexFigures]):
     stalled = serializers.IntegerField(help_text="of them with writes stopped or slowed down")
 
 
+class FeederSerializer(serializers.Serializer[Feeder]):
+    vertex_id = serializers.CharField()
+    name = serializers.CharField()
+    sent_watermark_ms = serializers.IntegerField(
+        allow_null=True, help_text="epoch, the least of the subtasks; null = none yet, ended or not known"
+    )
+    behind_ms = serializers.IntegerField(
+        allow_null=True, help_text="the one of them that is farthest ahead; null where the distance says nothing of the inputs"
+    )
+
+
+class FedVertexSerializer(serializers.Serializer[FedVertex]):
+    vertex_id = serializers.CharField()
+    name = serializers.CharField()
+    at = serializers.DateTimeField(help_text="of the newest sample")
+    unknown_because = serializers.CharField(
+        source="untold",
+        allow_null=True,
+        help_text="why the distance is unknown: no_watermark (none yet, ended, not known), in_flight, marked_idle; null where it is known",
+    )
+    feeders = FeederSerializer(many=True)
+
+
 class BackendSerializer(serializers.Serializer[JobBackend]):
     """The state backend of a job: options, and how RocksDB is by its own metrics."""
 
@@ -57,6 +80,9 @@ class BackendSerializer(serializers.Serializer[JobBackend]):
     switch_on = serializers.SerializerMethodField(help_text="lines for the configuration of metrics that are off")
     debloating = serializers.SerializerMethodField(help_text="what is known of the size of buffers, and what to set")
     vertices = BackendFiguresSerializer(many=True, allow_null=True, help_text="with figures; null where they could not be read")
+    fed = FedVertexSerializer(
+        many=True, help_text="vertices whose release does not report the watermark of each input, by what the vertices before them sent on"
+    )
 
     @extend_schema_field(serializers.CharField())
     def get_verdict(self, found: JobBackend) -> str:
