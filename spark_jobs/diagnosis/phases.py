@@ -5,8 +5,9 @@ these. Two traps: the asynchronous part of an unaligned checkpoint lasts until t
 start delay that is derived (before 1.11) holds the alignment, so it is taken without that.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
@@ -94,7 +95,7 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
 def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
     """None where the phase costs nothing worth a finding. Raises NotJudged where no phases of completed checkpoints are known."""
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
-    if anything_known(window) and not any(_may_be_slow(one, threshold_ms) for one in window.checkpoints):
+    if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:
         return None
     done = completed(recent(window, limits[f"{rule_id}.look_back_s"]))[-NEWEST:]
     if not done:
@@ -115,9 +116,17 @@ def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Phas
     return cost if explained or len(slow) >= limits[f"{rule_id}.minimum"] else None
 
 
-def _may_be_slow(checkpoint: CheckpointSample, threshold_ms: float) -> bool:
-    took = checkpoint.end_to_end_ms
-    return checkpoint.outcome == "completed" and (took is None or took >= threshold_ms)
+_last: tuple[Sequence[CheckpointSample], float] = ((), 0.0)
+"""Each rule of a phase asks for the same checkpoints, one after the other."""
+
+
+def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
+    """What a completed one took at most, as far as known: without end on record it may have taken any time."""
+    global _last
+    if _last[0] is not checkpoints:
+        took = (one.end_to_end_ms for one in checkpoints if one.outcome == "completed")
+        _last = (checkpoints, max((inf if ms is None else ms for ms in took), default=0))
+    return _last[1]
 
 
 def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: Iterable[Evidence] = (), **more_data: Any) -> Finding:

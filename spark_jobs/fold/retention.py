@@ -134,7 +134,7 @@ def vertex_windows(rows: Iterable[Row]) -> list[Row]:
     of_minutes = grouped(newest_by(rows, ("vertex_id", "window_start"), ("as_of",)), "window_start")
     readings = 0
     for place, minute in enumerate(sorted(of_minutes, reverse=True)):
-        readings += sum(len(value) for row in of_minutes[minute] for value in row.values() if isinstance(value, list | tuple))
+        readings += sum((row["parallelism"] or 1) * len(row) for row in of_minutes[minute])
         if place >= MINUTES_KEPT and readings > READINGS_KEPT:
             break
         kept += sorted(of_minutes[minute], key=itemgetter("vertex_id"))

@@ -41,7 +41,7 @@ class _Work(NamedTuple):
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if not anything_known(window):
+    if not anything_known(window) or not any(one.late_messages for one in window.checkpoints):
         return
     since_ms = window.at_ms - limits[LOOK_BACK] * 1000
     works = [work for one in window.checkpoints if (work := _Work(one, _worked_until(window, one))).until_ms >= since_ms]
