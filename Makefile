@@ -32,7 +32,7 @@ $(DOCS): $(VENV)/docs/.installed $(shell find webapp/docs -name site -prune -o -
 	@$(VENV)/docs/bin/mkdocs build --quiet --clean --config-file webapp/docs/mkdocs.yml
 
 test: preflight-java $(VENV)/.installed-dev ## all tests but the longest stories; PYTEST='-k name' narrows them
-	$(PY) -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not long" $(PYTEST)
+	$(PY) -m pytest -n 4 --dist loadscope --no-loadscope-reorder -m "not long" $(PYTEST)
 
 test-fast: $(VENV)/.installed-dev ## the tests that start no JVM, no browser and no Flink
 	$(PY) -m pytest -m "not integration and not cluster and not browser" $(PYTEST)

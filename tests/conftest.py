@@ -75,7 +75,6 @@ REAL_FLINK = (
     "integration/test_cleanup.py",
     "integration/test_live.py",
     "integration/test_checkpoints.py",
-    "integration/test_named_causes.py",
 )
 """One after the other: two Flinks at once would take each other's time."""
 ON_WARM_SPARK = ("acceptance/", "spark_jobs/test_cluster_modes.py", "webapp/pipeline/test_lost_runs_spark.py")
@@ -90,6 +89,7 @@ TOGETHER = {
 """Where a path begins → what stays with one worker. Every other file stays whole, too."""
 
 LONGEST_FIRST = (
+    "integration/test_named_causes.py",
     *REAL_FLINK,
     *ON_WARM_SPARK,
     "webapp/pipeline/test_workers.py",

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.integration.running import ASK_AGAIN_S, RunningWeir, until
+from tests.integration.running import RunningWeir, until
 from tests.lab.cluster import Lab, start
 from tests.migrated import home_with_database
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = pytest.mark.integration
 
 CLUSTER = "incidents"
 CYCLES = 3
@@ -43,6 +43,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
         RunningWeir(home_with_database(folder / "home"), **cycles) as weir,
     ):
         weir.wait_up()
+        assert weir.sign_in(*weir.printed_sign_in())
         added = weir.manage("add_cluster", CLUSTER, lab.url, "--logs", lab.log_glob)
         assert added.returncode == 0, added.stdout + added.stderr
         judged = Judged()
@@ -71,7 +72,7 @@ def _watch(lab: Lab, weir: RunningWeir, judged: Judged) -> None:
     judged.after = _findings(weir, lab.job_id)
     lab.kill_jobmanager()
     until(lambda: _any(weir, "rule = 'collect.blind'"), 180, "the cluster's being called blind")
-    until(lambda: _health(weir, lab.job_id)["health"] is None, 60, "the health's being unknown", ASK_AGAIN_S)
+    until(lambda: _health(weir, lab.job_id)["health"] is None, 60, "the health's being unknown", every_s=1)
     judged.blind = _findings(weir)
     judged.health_blind = _health(weir, lab.job_id)
 
@@ -99,13 +100,8 @@ def _cycles_since(weir: RunningWeir, began: datetime) -> int:
 
 
 def _health(weir: RunningWeir, job_id: str) -> dict[str, Any]:
-    code = (
-        "import json; from webapp.fleet.models import JobCurrent; "
-        f"job = JobCurrent.objects.get(cluster={CLUSTER!r}, job_id={job_id!r}); "
-        "print(json.dumps({'health': job.health, 'state': job.health_state}))"
-    )
-    answer: dict[str, Any] = json.loads(weir.manage("shell", "-v", "0", "-c", code).stdout)
-    return answer
+    (job,) = (one for one in weir.api(f"/api/v1/jobs/?cluster={CLUSTER}")["results"] if one["job_id"] == job_id)
+    return {"health": job["health"], "state": job["health_state"]}
 
 
 def test_a_quiet_job_has_no_finding_above_info(judged: Judged) -> None:
