@@ -20,15 +20,18 @@ def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
     """Each checkpoint once per status: the detail answer where there is one, else its entry in the list."""
     trigger_times: dict[int, datetime] = {}
     detailed = set()
+    listed = _listed_rows(reading)
+    of_other_jobs: set[int] = set()
     for checkpoint_id, answer in reading.details.items():
         found = results.parse(checkpoints.checkpoint, answer, reading.job_id, reading.flink_version)
-        if found:
+        if found and _is_of_another_job(found, listed):
+            of_other_jobs.add(checkpoint_id)
+        elif found:
             results.add(answer, found)
             detailed.add((found.checkpoint_id, found.trigger_time, found.status))
             trigger_times[checkpoint_id] = found.trigger_time
     if reading.checkpoints:
-        rows = reading.checkpoint_rows
-        for row in listed_checkpoints(reading.checkpoints, reading.job_id, reading.flink_version) if rows is None else rows:
+        for row in listed:
             if isinstance(row, Checkpoint):
                 # Where an id repeats, the newest trigger time comes first.
                 trigger_times.setdefault(row.checkpoint_id, row.trigger_time)
@@ -36,9 +39,23 @@ def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
                     continue
             results.add(reading.checkpoints, row)
     for checkpoint_id, answer in reading.details.items():
-        if checkpoint_id in trigger_times:
+        if checkpoint_id in trigger_times and checkpoint_id not in of_other_jobs:
             _add_vertices_of_detail(reading, checkpoint_id, trigger_times[checkpoint_id], answer, results)
-    _add_subtasks(reading, trigger_times, results)
+    _add_subtasks(reading, trigger_times, of_other_jobs, results)
+
+
+def _listed_rows(reading: JobAnswers) -> tuple[Record, ...]:
+    if reading.checkpoints is None:
+        return ()
+    if reading.checkpoint_rows is not None:
+        return tuple(reading.checkpoint_rows)
+    return listed_checkpoints(reading.checkpoints, reading.job_id, reading.flink_version)
+
+
+def _is_of_another_job(found: Checkpoint, listed: tuple[Record, ...]) -> bool:
+    """Flink looks up what has left a job's history in one cache of all jobs, by the id of the checkpoint alone."""
+    times = {row.trigger_time for row in listed if isinstance(row, Checkpoint) and row.checkpoint_id == found.checkpoint_id}
+    return bool(times) and found.trigger_time not in times
 
 
 def _add_vertices_of_detail(reading: JobAnswers, checkpoint_id: int, trigger_time: datetime, answer: Answer, results: ParseResults) -> None:
@@ -54,8 +71,10 @@ def _add_vertices_of_detail(reading: JobAnswers, checkpoint_id: int, trigger_tim
             results.add(answer, found)
 
 
-def _add_subtasks(reading: JobAnswers, trigger_times: dict[int, datetime], results: ParseResults) -> None:
+def _add_subtasks(reading: JobAnswers, trigger_times: dict[int, datetime], of_other_jobs: set[int], results: ParseResults) -> None:
     for (checkpoint_id, vertex_id), answer in reading.subtasks.items():
+        if checkpoint_id in of_other_jobs:
+            continue
         at = trigger_times.get(checkpoint_id)
         if at is None:
             results.skip(answer, "", f"checkpoint {checkpoint_id}: neither its detail nor the list has its trigger time")

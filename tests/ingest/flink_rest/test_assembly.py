@@ -75,6 +75,19 @@ def test_each_checkpoint_is_told_once_per_status_though_list_and_detail_both_tel
     assert len({(record.checkpoint_id, record.status) for record in found}) == len(found)
 
 
+def test_a_detail_that_flink_took_from_another_job_is_not_told():
+    filled = reading("1.20.5/E")
+    checkpoint_id, mine = next((id, answer) for id, answer in filled.details.items() if answer.body["trigger_timestamp"])
+    others = mine.body | {"trigger_timestamp": mine.body["trigger_timestamp"] + 2_000, "state_size": 1}
+    filled.details[checkpoint_id] = with_body(mine, others)
+    listed = {(entry["id"], entry["trigger_timestamp"]) for entry in filled.checkpoints.body["history"]}
+    assert (checkpoint_id, mine.body["trigger_timestamp"]) in listed
+    found, skips = records(filled)
+    assert not skips
+    assert [row.state_bytes for row in of_type(Checkpoint, found) if row.checkpoint_id == checkpoint_id] == [mine.body["state_size"]]
+    assert not [row for row in of_type(VertexCheckpoint, found) if row.checkpoint_id == checkpoint_id]
+
+
 def test_a_vertex_with_a_subtask_answer_is_told_with_its_arrays_only():
     found = of_type(VertexCheckpoint, records(reading("1.20.5/E"))[0])
     assert len({(record.checkpoint_id, record.vertex_id) for record in found}) == len(found)
