@@ -137,6 +137,9 @@ class JobReader:
                 if path in self.session.gone:
                     detailed.append(key_of(checkpoint))
                 continue
+            if _is_of_another_job(details, checkpoint):
+                detailed.append(key_of(checkpoint))
+                continue
             reading.details[checkpoint.checkpoint_id] = details
             if selection.wants_subtasks(checkpoint):
                 await self._read_subtasks(reading, checkpoint, details, budget)
@@ -153,6 +156,12 @@ class JobReader:
         for vertex_id, answer in zip(vertex_ids, answers, strict=True):
             if answer is not None:
                 reading.subtasks[checkpoint.checkpoint_id, vertex_id] = answer
+
+
+def _is_of_another_job(details: Answer, checkpoint: Checkpoint) -> bool:
+    """Flink keeps the details of what left a job's history in one cache for all jobs, by the id of the checkpoint alone."""
+    triggered_ms = details.body.get("trigger_timestamp") if isinstance(details.body, dict) else None
+    return isinstance(triggered_ms, int) and triggered_ms != key_of(checkpoint)[1]
 
 
 def _vertices(body: Any) -> dict[str, int]:
