@@ -139,8 +139,8 @@ def read_by_rules(events: Iterable[Row]) -> Timed:
 
 
 def vertex_window(row: Row) -> samples.VertexWindow:
-    """A vertex in one window; values per subtask that nobody reported become empty."""
-    values_of_row = (row[name] for name in _NAMES[samples.VertexWindow])
+    """A vertex in one window; values per subtask that nobody reported become empty. What an earlier version remembered may lack fields."""
+    values_of_row = (row.get(name) for name in _NAMES[samples.VertexWindow])
     values: list[Any] = [_per_subtask(value) if isinstance(value, list) else value for value in values_of_row]
     return samples.VertexWindow(*values)
 

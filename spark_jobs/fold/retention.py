@@ -156,7 +156,8 @@ def gauges(rows: Iterable[Row]) -> list[Row]:
     kept: list[Row] = []
     for of_vertex in grouped(newest_by(rows, ("vertex_id", "ts"), ("observed_at",)), "vertex_id").values():
         kept += sorted(of_vertex, key=lambda row: row["ts"])[-GAUGES_KEPT:]
-    return sorted(({name: row[name] for name in _GAUGES} for row in kept), key=lambda row: (row["ts"], row["vertex_id"]))
+    # Those that an earlier version remembered lack the newest figures.
+    return sorted(({name: row.get(name) for name in _GAUGES} for row in kept), key=lambda row: (row["ts"], row["vertex_id"]))
 
 
 def uploads(rows: Iterable[Row]) -> list[Row]:

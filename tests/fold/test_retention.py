@@ -95,6 +95,21 @@ def test_of_each_vertex_the_newest_pressure_windows_are_kept_as_last_told() -> N
     assert {row["busy_share"] for row in windows} == {0.5}
 
 
+def test_figures_that_an_earlier_version_remembered_are_kept_without_the_newest_ones() -> None:
+    (now,) = retention.gauges(lake("vertex_gauges", [{"vertex_id": VERTEX, "ts": noon(), "writes_stopped": 2, "observed_at": noon()}]))
+    earlier = {name: value for name, value in now.items() if name != "sent_watermark_ms"} | {"ts": noon(-15)}
+    assert [row["sent_watermark_ms"] for row in retention.gauges([earlier, now])] == [None, None]
+
+
+def test_what_vertices_did_is_kept_for_two_minutes_and_longer_where_it_is_little() -> None:
+    def rows(parallelism: int) -> list[dict[str, object]]:
+        return [{"vertex_id": "a", "window_start": noon(60 * n), "as_of": noon(60 * n), "parallelism": parallelism} for n in range(9)]
+
+    assert [row["window_start"] for row in retention.vertex_windows(rows(50_000))] == [noon(480), noon(420)]
+    assert len(retention.vertex_windows(rows(4))) == 9
+    assert retention.vertex_windows([*rows(4), *rows(4)]) == retention.vertex_windows(rows(4))
+
+
 def test_failures_are_kept_newest_first_with_their_traces_cut() -> None:
     told = [{"ts": noon(number), "task_key": "", "exception_name": "x", "stacktrace": "y" * 5000} for number in range(60)]
     found = retention.failures(serving("job_exception", told))
