@@ -18,7 +18,7 @@ from tests.integration.running import RunningWeir, until
 from tests.integration.served import served_rows
 from tests.webapp.delivery.receiver import Receiver, receiving
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 TOLD_SOON = {"WEIR_ALERT_GROUP_INTERVAL_S": "5"}
 LOOPBACK = {"WEIR_WEBHOOK_ALLOW_HTTP": "true", "WEIR_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8", **TOLD_SOON}

@@ -11,7 +11,7 @@ from tests.integration.running import RunningWeir, until
 from tests.lab.cluster import Lab, LabFailed, start
 from tests.migrated import home_with_database
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 CLUSTER = "live-lab"
 

@@ -12,7 +12,7 @@ from tests.integration.running import RunningWeir, until
 from tests.lab.cluster import Lab, start
 from tests.migrated import home_with_database
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 CLUSTER = "incidents"
 CYCLES = 3

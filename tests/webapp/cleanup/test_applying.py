@@ -307,6 +307,7 @@ def test_after_any_plan_every_checkpoint_resolves_all_its_references(
     verb=st.sampled_from(["apply", "undo", "purge"]), name=NAMES,
 )  # fmt: skip
 @example(seed=1, waste=True, late=False, in_between=False, deaths=[1], change="remove", verb="undo", name="own")
+@example(seed=1, waste=True, late=False, in_between=False, deaths=[1], change="remove", verb="undo", name="link")
 def test_killed_anywhere_with_the_tree_changing_effects_equal_the_journal(
     tmp_path_factory: pytest.TempPathFactory,
     seed: int,
@@ -362,5 +363,5 @@ def _change(world: World, change: str) -> None:
     elif change == "touch":
         date(path, NOW)
     elif change == "remove":
+        world.removed_by_others.add(path.resolve())
         path.unlink()
-        world.removed_by_others.add(path)

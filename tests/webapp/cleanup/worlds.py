@@ -106,7 +106,7 @@ class World:
     def unresolved(self) -> list[str]:
         """What any checkpoint that is there refers to and that is not there, but for what others removed."""
         paths = {path: Path(path.removeprefix("file:")) for path in self.referred()}
-        return [uri for uri, path in paths.items() if not path.exists() and path not in self.removed_by_others]
+        return [uri for uri, path in paths.items() if not path.exists() and path.resolve() not in self.removed_by_others]
 
     def verdicts(self, at: datetime = NOW) -> list[dict[str, Any]]:
         """Of all files that are not live, sorted by path."""
