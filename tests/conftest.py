@@ -1,4 +1,4 @@
-"""Three workers share the tests: one begins with those against a real Flink, which often wait, the others with the rest."""
+"""Four workers share the tests: one begins with those against a real Flink, which often wait, the others with the rest."""
 
 import gc
 import os
