@@ -1,8 +1,10 @@
 """The ``checkpoints`` and ``vertex_checkpoints`` rows of a reading."""
 
+from collections.abc import Set
 from datetime import datetime
 
 from ingest.flink_rest.answers import Answer, JobAnswers
+from ingest.flink_rest.checkpoint_selection import is_of_another_job, key_of
 from ingest.flink_rest.parse_results import ParseResults
 from ingest.flink_rest.payloads import checkpoint_details, checkpoints
 from ingest.records import Checkpoint, Record
@@ -21,12 +23,11 @@ def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
     trigger_times: dict[int, datetime] = {}
     detailed = set()
     listed = _listed_rows(reading)
-    of_other_jobs: set[int] = set()
-    for checkpoint_id, answer in reading.details.items():
+    keys = [key_of(row) for row in listed if isinstance(row, Checkpoint)]
+    details = {number: answer for number, answer in reading.details.items() if not is_of_another_job(answer.body, keys, number)}
+    for checkpoint_id, answer in details.items():
         found = results.parse(checkpoints.checkpoint, answer, reading.job_id, reading.flink_version)
-        if found and _is_of_another_job(found, listed):
-            of_other_jobs.add(checkpoint_id)
-        elif found:
+        if found:
             results.add(answer, found)
             detailed.add((found.checkpoint_id, found.trigger_time, found.status))
             trigger_times[checkpoint_id] = found.trigger_time
@@ -38,10 +39,10 @@ def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
                 if (row.checkpoint_id, row.trigger_time, row.status) in detailed:
                     continue
             results.add(reading.checkpoints, row)
-    for checkpoint_id, answer in reading.details.items():
-        if checkpoint_id in trigger_times and checkpoint_id not in of_other_jobs:
+    for checkpoint_id, answer in details.items():
+        if checkpoint_id in trigger_times:
             _add_vertices_of_detail(reading, checkpoint_id, trigger_times[checkpoint_id], answer, results)
-    _add_subtasks(reading, trigger_times, of_other_jobs, results)
+    _add_subtasks(reading, trigger_times, reading.details.keys() - details.keys(), results)
 
 
 def _listed_rows(reading: JobAnswers) -> tuple[Record, ...]:
@@ -50,12 +51,6 @@ def _listed_rows(reading: JobAnswers) -> tuple[Record, ...]:
     if reading.checkpoint_rows is not None:
         return tuple(reading.checkpoint_rows)
     return listed_checkpoints(reading.checkpoints, reading.job_id, reading.flink_version)
-
-
-def _is_of_another_job(found: Checkpoint, listed: tuple[Record, ...]) -> bool:
-    """Flink looks up what has left a job's history in one cache of all jobs, by the id of the checkpoint alone."""
-    times = {row.trigger_time for row in listed if isinstance(row, Checkpoint) and row.checkpoint_id == found.checkpoint_id}
-    return bool(times) and found.trigger_time not in times
 
 
 def _add_vertices_of_detail(reading: JobAnswers, checkpoint_id: int, trigger_time: datetime, answer: Answer, results: ParseResults) -> None:
@@ -71,7 +66,7 @@ def _add_vertices_of_detail(reading: JobAnswers, checkpoint_id: int, trigger_tim
             results.add(answer, found)
 
 
-def _add_subtasks(reading: JobAnswers, trigger_times: dict[int, datetime], of_other_jobs: set[int], results: ParseResults) -> None:
+def _add_subtasks(reading: JobAnswers, trigger_times: dict[int, datetime], of_other_jobs: Set[int], results: ParseResults) -> None:
     for (checkpoint_id, vertex_id), answer in reading.subtasks.items():
         if checkpoint_id in of_other_jobs:
             continue

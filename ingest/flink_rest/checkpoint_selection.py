@@ -1,8 +1,9 @@
 """Which checkpoints of ``/jobs/:id/checkpoints`` are new, and of which details and subtasks are requested."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ingest.flink_rest.cursor import DETAILED, DISCARDED, STORED, JobCursor
 from ingest.flink_rest.limits import RequestLimits
@@ -19,6 +20,16 @@ NEVER_SLOW_BELOW_MS = 5_000
 def key_of(checkpoint: Checkpoint) -> tuple[int, int]:
     """Identity within a job, with the trigger time in epoch ms: ids repeat where a fixed job id restarts."""
     return checkpoint.checkpoint_id, round(checkpoint.trigger_time.timestamp() * 1000)
+
+
+def is_of_another_job(details: Any, listed: Collection[tuple[int, int]], checkpoint_id: int) -> bool:
+    """Whether the body of ``/checkpoints/details/:id`` has a trigger time under which that id is not among the keys ``listed``.
+
+    Flink keeps the details of what left a job's history in one cache for all jobs, by the id of the checkpoint alone.
+    """
+    triggered_ms = details.get("trigger_timestamp") if isinstance(details, dict) else None
+    times = {at_ms for number, at_ms in listed if number == checkpoint_id}
+    return isinstance(triggered_ms, int) and bool(times) and triggered_ms not in times
 
 
 def is_final(checkpoint: Checkpoint) -> bool:

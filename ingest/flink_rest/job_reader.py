@@ -10,7 +10,7 @@ from ingest.due import is_due
 from ingest.flink_ids import is_flink_id
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.checkpoint_rows import listed_checkpoints
-from ingest.flink_rest.checkpoint_selection import CheckpointSelection, is_final, key_of
+from ingest.flink_rest.checkpoint_selection import CheckpointSelection, is_final, is_of_another_job, key_of
 from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.listed_jobs import ListedJob
@@ -137,7 +137,7 @@ class JobReader:
                 if path in self.session.gone:
                     detailed.append(key_of(checkpoint))
                 continue
-            if _is_of_another_job(details, checkpoint):
+            if is_of_another_job(details.body, [key_of(checkpoint)], checkpoint.checkpoint_id):
                 detailed.append(key_of(checkpoint))
                 continue
             reading.details[checkpoint.checkpoint_id] = details
@@ -156,12 +156,6 @@ class JobReader:
         for vertex_id, answer in zip(vertex_ids, answers, strict=True):
             if answer is not None:
                 reading.subtasks[checkpoint.checkpoint_id, vertex_id] = answer
-
-
-def _is_of_another_job(details: Answer, checkpoint: Checkpoint) -> bool:
-    """Flink keeps the details of what left a job's history in one cache for all jobs, by the id of the checkpoint alone."""
-    triggered_ms = details.body.get("trigger_timestamp") if isinstance(details.body, dict) else None
-    return isinstance(triggered_ms, int) and triggered_ms != key_of(checkpoint)[1]
 
 
 def _vertices(body: Any) -> dict[str, int]:

@@ -119,7 +119,9 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         return JobResult(recomputed, found.retracted, annotated, new, current, trend, None, state, facts, *besides)
     history = _history(update, before, state, lived, facts, annotated, full_states, states)
     size = sample(samples.SizeTrend, trend) if trend else None
-    windows = job_windows(update.cluster, update.job_id, starts, newest_ms, current, size, by_minute(vertex_windows), history, taskmanagers)
+    windows = job_windows(
+        update.cluster, update.job_id, starts, newest_ms, current, size, by_minute(vertex_windows, starts), history, taskmanagers
+    )
     limits = settings.limits(update.cluster, update.job_id, current["name"])
     judgement = judged(windows, limits, settings.recovery_point(update.cluster, update.job_id))
     covered = joined([*before.judged_runs, *runs(starts)])

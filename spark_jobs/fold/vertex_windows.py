@@ -27,9 +27,11 @@ def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
     return [*new, *(row for row in before.vertex_windows if _key(row) not in renewed)]
 
 
-def by_minute(rows: Iterable[Row]) -> Mapping[int, Sequence[VertexWindow]]:
+def by_minute(rows: Iterable[Row], starts_ms: Iterable[int]) -> Mapping[int, Sequence[VertexWindow]]:
+    """Of these minutes alone: more are remembered than judged."""
     found: dict[int, list[VertexWindow]] = defaultdict(list)
-    for row in rows:
+    wanted = set(starts_ms)
+    for row in (row for row in rows if row["window_start"] in wanted):
         found[row["window_start"]].append(vertex_window(row))
     return found
 
