@@ -45,14 +45,15 @@ class CheckpointEvents:
         return deleted
 
     def _remember(self, facts: Iterable[Mapping[str, Any]]) -> None:
-        of_jobs: dict[tuple[str, str], set[tuple[int, Any]]] = defaultdict(set)
+        of_clusters: dict[str, set[tuple[str, int, Any]]] = defaultdict(set)
         for fact in facts:
-            of_jobs[fact["cluster"], fact["job_id"]].add((fact["checkpoint_id"], fact["trigger_time"]))
-        for (cluster, job_id), wanted in of_jobs.items():
-            for numbers in chunks(sorted({number for number, _ in wanted}), IDS_AT_ONCE):
-                known = HostEvent.objects.filter(cluster=cluster, job_id=job_id, checkpoint_id__in=numbers)
-                for id_, number, triggered, *rest in known.values_list(
-                    "id", "checkpoint_id", "trigger_time", "host", "at", "kind", "subject"
-                ):
-                    if (number, triggered) in wanted:
+            of_clusters[fact["cluster"]].add((fact["job_id"], fact["checkpoint_id"], fact["trigger_time"]))
+        names = ("id", "job_id", "checkpoint_id", "trigger_time", "host", "at", "kind", "subject")
+        for cluster, of_cluster in of_clusters.items():
+            # One query for many jobs: when a cluster fails, thousands lose a checkpoint at once.
+            for wanted in chunks(sorted(of_cluster), IDS_AT_ONCE):
+                jobs, numbers, _ = map(set, zip(*wanted, strict=True))
+                known = HostEvent.objects.filter(cluster=cluster, job_id__in=jobs, checkpoint_id__in=numbers)
+                for id_, job_id, number, triggered, *rest in known.values_list(*names):
+                    if (job_id, number, triggered) in of_cluster:
                         self._told_before[cluster, job_id, *rest] = id_
