@@ -6,7 +6,7 @@ from typing import Any
 
 from ingest.traces import shortened
 from spark_jobs.fold import checkpoint_log as log
-from spark_jobs.fold.checkpoint_by_rest import FIGURES, last_figures, reported
+from spark_jobs.fold.checkpoint_by_rest import FIGURES, NOTHING, last_figures, reported
 from spark_jobs.fold.checkpoint_phases import CheckpointPhases, HostHistory, checkpoint_phases, not_acknowledged
 from spark_jobs.fold.checkpoint_rows import CheckpointRows
 from spark_jobs.fold.endings import endings
@@ -17,6 +17,9 @@ from spark_jobs.fold.rows import Row, first_known, grouped, largest, rank
 from spark_jobs.fold.sizes import Writing, sizes
 from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.serving import CHECKPOINT_FACT, PHASES
+
+
+_AS_REPORTED = tuple(name for name in CHECKPOINT_FACT.column_names if name in NOTHING)
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def _fact(
     return {
         "checkpoint_id": key[0],
         "trigger_time": key[1],
-        **{name: rest[name] for name in CHECKPOINT_FACT.column_names if name in rest},
+        **{name: rest[name] for name in _AS_REPORTED},
         **figures,
         "is_savepoint": is_savepoint,
         "checkpoint_type": first_known(rest["checkpoint_type"], logged.checkpoint_type),

@@ -57,8 +57,13 @@ class CheckpointLog:
     as_of: int | None = None
 
 
+NOTHING_LOGGED = CheckpointLog()
+
+
 def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
     events = sorted(newest_by(lines, LINE, ("observed_at",)), key=_order)
+    if not events:
+        return NOTHING_LOGGED
     by_kind = {kind: [event for event in events if event["kind"] == kind] for kind in (TRIGGERED, COMPLETED, EXPIRED, DECLINED, LATE)}
     triggered, completed, declined = by_kind[TRIGGERED], by_kind[COMPLETED], by_kind[DECLINED]
     failed = [event for event in events if event["kind"] in FAILED]

@@ -106,16 +106,21 @@ def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:
 
 def least(*values: Any) -> Any:
     """The smallest that is known; None where none is."""
-    return min((value for value in values if value is not None), default=None)
+    known = [value for value in values if value is not None]
+    return min(known) if known else None
 
 
 def largest(*values: Any) -> Any:
     """The largest that is known; None where none is."""
-    return max((value for value in values if value is not None), default=None)
+    known = [value for value in values if value is not None]
+    return max(known) if known else None
 
 
 def first_known(*values: Any) -> Any:
-    return next((value for value in values if value is not None), None)
+    for value in values:
+        if value is not None:
+            return value
+    return None
 
 
 def percentile(values: Iterable[float | None], part: float) -> float | None:
