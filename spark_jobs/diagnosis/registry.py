@@ -33,6 +33,7 @@ class Rule:
 
     ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one audit to the next.
     ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
+    ``needs``: fields of the sample. Where all of them are empty the rule has nothing to say and lacks nothing: it is not asked then.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Rule:
     thresholds: tuple[Threshold, ...]
     judges: type[Sample] = JobWindow
     reads: frozenset[str] = frozenset()
+    needs: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
@@ -76,6 +78,7 @@ def rule(
     hold_s: int = DEFAULT_HOLD_S,
     thresholds: Iterable[Threshold] = (),
     reads: Iterable[str] = (),
+    needs: Iterable[str] = (),
     judges: type[SampleT] = JobWindow,  # type: ignore[assignment]  # the default of a constrained type variable
 ) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
     """Register a rule. ``title`` is a few words, ``summary`` one sentence that says when it fires."""
@@ -83,7 +86,7 @@ def rule(
     def register(judge: Judge[SampleT]) -> Judge[SampleT]:
         if id in RULES:
             raise ValueError(f"two rules are called {id}")
-        RULES[id] = Rule(id, title, summary, judge, hold_s, tuple(thresholds), judges, frozenset(reads))
+        RULES[id] = Rule(id, title, summary, judge, hold_s, tuple(thresholds), judges, frozenset(reads), tuple(needs))
         return judge
 
     return register
@@ -139,11 +142,13 @@ def diagnose(sample: Sample, in_force: Limits | None = None, only: Iterable[str]
     rules = rules_for(type(sample))
     seen: dict[frozenset[str], Sample] = {}
     for id in rules if only is None else only:
-        reads = rules[id].reads
-        if reads not in seen:
-            seen[reads] = as_read(sample, reads)
+        asked = rules[id]
+        if (read := seen.get(asked.reads)) is None:
+            read = seen[asked.reads] = as_read(sample, asked.reads)
+        if asked.needs and not any(getattr(read, name) for name in asked.needs):
+            continue
         try:
-            for finding in rules[id].judge(seen[reads], in_force):
+            for finding in asked.judge(read, in_force):
                 findings.append(finding)
         except NotJudged as lacking:
             unknowns.append(Unknown(id, str(lacking)))

@@ -18,7 +18,6 @@ from spark_jobs.fold.sizes import Writing, sizes
 from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.serving import CHECKPOINT_FACT, PHASES
 
-
 _AS_REPORTED = tuple(name for name in CHECKPOINT_FACT.column_names if name in NOTHING)
 
 

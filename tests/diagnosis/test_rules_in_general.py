@@ -23,6 +23,8 @@ from tests.diagnosis.jobs import LIMITS, START_MS, chain, checkpoint, ms, restar
 from tests.windows import recorded, recorded_windows
 
 RULES = tuple(registry.rules_for(JobWindow))
+WITH_NEEDS = tuple(known.id for known in registry.rules_for(JobWindow).values() if known.needs)
+LOWEST = registry.limits({threshold.key: threshold.minimum for threshold in registry.all_thresholds()})
 RUNBOOKS = Path(__file__).parents[2] / "templates" / "rules"
 
 small = st.none() | st.integers(0, 3_000_000)
@@ -86,6 +88,16 @@ def test_every_module_of_a_rule_is_imported():
 def test_a_rule_that_is_not_there_is_named_with_what_may_be_missing():
     with pytest.raises(KeyError, match=r"no rule 'x.y' judges such samples: is its module imported in spark_jobs/diagnosis/rules/all.py"):
         registry.diagnose(window(), LIMITS, only=["x.y"])
+
+
+@pytest.mark.parametrize("limits", [LIMITS, LOWEST])
+@pytest.mark.parametrize("rule", WITH_NEEDS)
+def test_a_rule_says_and_lacks_nothing_where_all_that_it_needs_is_empty(rule, limits):
+    known = registry.RULES[rule]
+    empty = {one.name: None if one.default is None else () for one in fields(JobWindow) if one.name in known.needs}
+    assert len(empty) == len(known.needs)
+    for judged in (one for name in recorded() for one in recorded_windows(name)):
+        assert not list(known.judge(registry.as_read(replace(judged, **empty), known.reads), limits))
 
 
 @pytest.mark.parametrize("rule", RULES)

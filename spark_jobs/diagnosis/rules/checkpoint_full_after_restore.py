@@ -22,6 +22,7 @@ RULE = "checkpoint.full_after_restore"
     "Full upload after a restore",
     "The first checkpoint after a restore uploads the restored files again.",
     hold_s=900,
+    needs=("annotations",),
     thresholds=(
         Threshold(
             f"{RULE}.same_names", 0.5, "ratio", 0.1, 1,

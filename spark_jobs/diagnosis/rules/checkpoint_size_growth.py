@@ -23,6 +23,7 @@ SURE_POINTS = 48
     "State grows",
     "The full state has grown steadily for a day, and its forecast crosses the limit.",
     hold_s=3_600,
+    needs=("size_trend",),
     thresholds=(
         Threshold(
             f"{RULE}.hours", 24, "h", 1, 720,

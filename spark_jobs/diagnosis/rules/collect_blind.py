@@ -27,6 +27,7 @@ UNSEEN = {
     RULE,
     "Source silent",
     "A source gave no data for three cycles.",
+    needs=("gaps",),
     thresholds=(
         Threshold(
             f"{RULE}.cycles", 3, "cycles", 1, 1_000,

@@ -26,6 +26,7 @@ HELD_RATIO = 0.1
     "Slow input of a join",
     "The watermarks of the inputs of an operator lie far apart: it holds what the faster input brought.",
     hold_s=900,
+    needs=("gauges",),
     thresholds=(
         Threshold(
             APART, 60_000, "ms", 1_000, 7 * 86_400_000, "A minute: inputs of one rhythm lie seconds apart. Raise it for joins of old data."

@@ -60,6 +60,7 @@ class Steps:
     RULE,
     "Restarts leave memory behind",
     "Each restart of the job leaves metaspace or direct memory behind in a TaskManager, until that is full.",
+    needs=("taskmanagers", "annotations"),
     thresholds=(
         Threshold(STEP, 1 << 20, "bytes", 1024, 1e12, "1 MiB a restart: less is what the compiler and class loading add by themselves."),
         Threshold(RESTARTS, 3, "count", 2, 11, "Three in a row: the first restarts load what the first start did not need."),

@@ -42,6 +42,7 @@ class Shortage:
     "Tasks failed at their start because their TaskManager has fewer network buffers than the tasks on it need.",
     hold_s=600,
     reads=("task_state FAILED",),
+    needs=("events", "failures"),
     thresholds=(
         Threshold(FAILURES, 1, "count", 1, 1000, "One is enough: a task does not start with fewer, and the next attempt needs as many."),
         Threshold(CRITICAL, 3, "count", 1, 1000, "Flink places tasks again at each attempt: three that failed show that none fits."),

@@ -32,6 +32,7 @@ COUNTED = "region_restart"
     "The job failed and restarted at least three times within ten minutes.",
     hold_s=600,
     reads=(*READS, COUNTED),
+    needs=("annotations", "events"),
     thresholds=(
         Threshold(
             f"{RULE}.episodes", 3, "episodes", 2, 1_000,

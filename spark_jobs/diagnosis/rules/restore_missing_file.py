@@ -35,6 +35,7 @@ class Attempt:
     "Tasks failed while they restored their state since a file of the checkpoint is not there.",
     hold_s=600,
     reads=("task_state FAILED", "job_terminal"),
+    needs=("events", "failures"),
     thresholds=(
         Threshold(FAILURES, 1, "count", 1, 1000, "One is enough: the next attempt reads the same checkpoint, so the same file."),
         Threshold(WINDOW, 600, "s", 60, 86_400, "Ten minutes: as long as attempts follow each other, they are one story."),

@@ -25,6 +25,7 @@ _COMPACTION = "Compactions do not keep up with what is flushed"
     RULE,
     "RocksDB stalls writes",
     "RocksDB slows the writes of a vertex down or stops them, or its flushes and compactions fail.",
+    needs=("gauges",),
     thresholds=(
         Threshold(
             SHARE,

@@ -27,6 +27,7 @@ PEKKO_SINCE = (1, 18)
     "of partitions many times a second.",
     hold_s=600,
     reads=("slot_request_failed", "task_state FAILED", STATE_REQUEST),
+    needs=("events",),
     thresholds=(
         Threshold(SHARE, 0.02, "ratio", 0.0001, 100.0, "Of the tasks of the job: one call in fifty that times out restarts it again."),
         Threshold(LEAST, 3, "count", 1, 100_000, "One or two of a small job may be a pause of a garbage collection."),

@@ -38,6 +38,7 @@ _NEXT_STEPS = {
     RULE,
     "Slow start",
     "A few tasks hold a start of the job up, or a phase of it takes much longer than at earlier starts.",
+    needs=("starts", "annotations"),
     thresholds=(
         Threshold(HELD_UP, 10_000, "ms", 1_000, 3_600_000, "All other tasks wait so long; less is noise of a busy machine."),
         Threshold(RATIO, 3.0, "times", 1.5, 1000.0, "Three times the median of earlier starts is not their usual spread."),
