@@ -21,6 +21,19 @@ async def read_body(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: in
     return kept[0] if len(kept) == 1 else b"".join(kept)
 
 
+async def beginning(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str) -> bytes:
+    """The first ``limit_bytes`` of what an error says; less where it does not unpack."""
+    kept = b""
+    try:
+        async for chunk in unpacked(chunks, encoding, limit_bytes, path):
+            kept += chunk
+            if len(kept) >= limit_bytes:
+                break
+    except BadAnswer:
+        pass
+    return kept[:limit_bytes]
+
+
 async def unpacked(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str) -> AsyncIterable[bytes]:
     """The chunks as sent, or unpacked where the answer is gzip or deflate, and then at most ``limit_bytes`` in all."""
     if encoding in ("", "identity"):

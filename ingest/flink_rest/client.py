@@ -18,7 +18,7 @@ from yarl import URL
 
 from ingest import json_bounds
 from ingest.flink_rest.address import Address, parse_address
-from ingest.flink_rest.bodies import read_body, too_large, unpacked
+from ingest.flink_rest.bodies import beginning, read_body, too_large, unpacked
 from ingest.flink_rest.faults import BadAnswer, Unanswered, fault_of_status
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.tls import tls_context
@@ -153,8 +153,9 @@ class RestClient:
         try:
             async with await self._send(path) as response:
                 if response.status != 200:
-                    await response.content.read(ERROR_BODY_BYTES)  # so that the connection serves again
-                    raise fault_of_status(response.status, path)
+                    # Read in any case, so that the connection serves again.
+                    said = await beginning(response.content.iter_any(), _encoding(response), ERROR_BODY_BYTES, path)
+                    raise fault_of_status(response.status, path, said)
                 if (response.content_length or 0) > self._max_bytes:
                     raise too_large(path, self._max_bytes)
                 return await read_body(response.content.iter_any(), _encoding(response), self._max_bytes, path)

@@ -30,6 +30,8 @@ class JobCursor:
     """Checksum of the last exceptions answer."""
     started: int = 0
     """Checksum of the attempts whose starts were read."""
+    not_measured_at: float = 0
+    """Since when Flink has metrics of none of the subtasks of some vertex."""
     turn: int = 0
     """Counts metric samples: which share of a large vertex is due."""
     reported: list[str] = field(default_factory=list)
@@ -102,6 +104,7 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
         "full_at": round(job.full_at, 1),
         "static_at": round(job.static_at, 1),
         "metrics_at": round(job.metrics_at, 1),
+        "not_measured_at": round(job.not_measured_at, 1),
         "failed": job.failed,
         "exceptions": job.exceptions,
         "started": job.started,
@@ -124,6 +127,7 @@ def _job_from_json(fields: Any) -> JobCursor:
         full_at=_number(fields.get("full_at")),
         static_at=_number(fields.get("static_at")),
         metrics_at=_number(fields.get("metrics_at")),
+        not_measured_at=_number(fields.get("not_measured_at")),
         failed=fields.get("failed") if isinstance(fields.get("failed"), int) else None,
         exceptions=int(_number(fields.get("exceptions"))),
         started=int(_number(fields.get("started"))),

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from ingest.flink_rest.answers import Answer
 from ingest.flink_rest.client import RestClient
-from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.flink_rest.faults import NOT_MEASURED, BadAnswer, Unanswered
 from ingest.flink_rest.limits import Budget
 from ingest.records import Skip
 
@@ -24,10 +24,12 @@ class RestSession:
         self.down: str | None = None
         self.answered = False
         self.gone: set[str] = set()
+        self.not_measured: set[str] = set()
         self._unanswered = 0
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        """The answer, or ``None`` after noting why there is none; a 404 is not noted where ``may_be_gone``."""
+        """The answer, or ``None`` after noting why there is none: as a skip, a 404 in ``gone`` where it ``may_be_gone``, and what
+        Flink has not measured in ``not_measured``: whoever asked tells that it lasts."""
         if self.down:
             return None
         try:
@@ -38,6 +40,8 @@ class RestSession:
                 self.down = str(error)
             if may_be_gone and error.reason == "not_found":
                 self.gone.add(path)
+            elif error.reason == NOT_MEASURED:
+                self.not_measured.add(path)
             else:
                 self.skip(path, error.reason, str(error))
             return None

@@ -232,6 +232,55 @@ def test_metrics_that_stay_empty_are_unknown(monkeypatch: pytest.MonkeyPatch) ->
     assert not found.skips and {sample.busy_ms_per_s for sample in of_kind(found, VertexMetrics)} == {None}
 
 
+def _not_measured() -> Reply:
+    """As 1.20.5 answered for a source in its first seconds."""
+    replay = Replay("1.20.5/B")
+    return next(
+        told(body, 500)
+        for path, kept in replay.answers.items()
+        if path.endswith("/backpressure")
+        for _, status, body in kept
+        if status == 500
+    )
+
+
+def _before_its_metrics_came(broken: Reply) -> Answer:
+    source = "06fde38ae8925b8dddc6df94592dce84"
+    return changed(recorded("1.20.5/B", **{f"{source}/backpressure": broken}), f"{source}/metrics", lambda body: [])
+
+
+def test_backpressure_that_flink_cannot_tell_before_it_has_metrics_of_subtasks_is_not_known_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
+    first, _ = cycle(_before_its_metrics_came(_not_measured()))
+    assert not first.skips
+    ratios = {sample.vertex_id: sample.backpressured_ratio for sample in of_kind(first, VertexMetrics)}
+    assert len(ratios) == 4 and ratios["06fde38ae8925b8dddc6df94592dce84"] is None
+    second, _ = cycle(recorded("1.20.5/B"), first.cursor, after_s=60)
+    assert not second.skips
+
+
+def test_backpressure_that_stays_unknown_for_minutes_is_told_until_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
+    answer, cursor, told_at = _before_its_metrics_came(_not_measured()), None, []
+    for after_s in (0, 60, 120, 180):
+        found, _ = cycle(answer, cursor, after_s=after_s)
+        cursor = found.cursor
+        told_at += [(after_s, skip.reason, skip.subject.rpartition("/")[2]) for skip in found.skips]
+    assert told_at == [(120, "http_error", "backpressure"), (180, "http_error", "backpressure")]
+    known, _ = cycle(recorded("1.20.5/B"), cursor, after_s=240)
+    again, _ = cycle(answer, known.cursor, after_s=300)
+    assert not known.skips and not again.skips
+
+
+def test_any_other_500_of_backpressure_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
+    other = told(
+        {"errors": ["Internal server error.", "java.util.NoSuchElementException: at x.JobVertexBackPressureHandler.handleRequest(Y)"]}, 500
+    )
+    found, _ = cycle(_before_its_metrics_came(other))
+    assert reasons(found.skips) == {"http_error"}
+
+
 def _large(parallelism: int) -> Answer:
     """The recorded job with one vertex of that parallelism; each metric's value is its subtask."""
     answers = recorded("1.20.5/B")
