@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import fsspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ingest.lake.derived import CYCLE_TABLES
+from ingest.parquet_stream import ParquetStream
 from spark_jobs import manifest as manifests
 from spark_jobs.manifest import BadManifest, Manifest
 
@@ -43,7 +43,7 @@ def check(run: Manifest, *, every_byte: bool = False) -> None:
     for file in (file for files in run.state.values() for file in files):
         try:
             with filesystem.open(f"{root.rstrip('/')}/{file}", "rb") as handle:
-                parquet = pq.ParquetFile(handle, page_checksum_verification=True)
+                parquet = ParquetStream(handle, checks_pages=True)
                 for _ in parquet.iter_batches() if every_byte else ():
                     pass
         except (pa.ArrowException, OSError) as error:

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
+from ingest.parquet_stream import ParquetStream
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.run_files import JOB_STATE, RunFiles
@@ -46,7 +47,7 @@ class RunDir(RunFiles):
         filesystem, root = fsspec.core.url_to_fs(self.uri)
         for file in self.stages[name].files:
             with filesystem.open(f"{root}/{file}", "rb") as handle:
-                if not _is_empty(pq.ParquetFile(handle).metadata, column):
+                if not _is_empty(ParquetStream(handle).metadata, column):
                     return True
         return False
 
@@ -70,7 +71,7 @@ class RunDir(RunFiles):
             name = str(path).rsplit("/", 1)[-1]
             if name.endswith(".parquet"):
                 with filesystem.open(path, "rb") as file:
-                    held = pq.ParquetFile(file).metadata.num_rows
+                    held = ParquetStream(file).metadata.num_rows
                 # A snapshot and a stage keep an empty file for its schema; a table has no use for one.
                 if held or not folder.startswith("tables/"):
                     files.append(f"{folder}/{name}")

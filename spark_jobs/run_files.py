@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ingest.parquet_stream import ParquetStream
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import RETRACTED, ROWS
 from spark_jobs.serving import CHECKPOINT_FACT
@@ -66,7 +67,7 @@ class RunFiles:
         filesystem, root = fsspec.core.url_to_fs(self.uri)
         for file in files:
             with filesystem.open(f"{root}/{file}", "rb") as handle:
-                yield from pq.ParquetFile(handle).iter_batches(columns=list(columns))
+                yield from ParquetStream(handle).iter_batches(columns=list(columns))
 
     def copy_state(self, previous: Manifest) -> None:
         """Take over what another run left, file by file: its directory may be removed."""

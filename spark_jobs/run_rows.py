@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import fsspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from ingest.parquet_stream import ParquetStream
 from spark_jobs.manifest import BadManifest, Manifest, Output, is_damage
 from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, cut, nested
 
@@ -32,7 +32,7 @@ def _rows(manifest: Manifest, table: str, output: Output, columns: Sequence[str]
     for file in output.files:
         try:
             with filesystem.open(f"{root.rstrip('/')}/{file}", "rb") as handle:
-                for batch in _batches(pq.ParquetFile(handle), f"{file} of attempt {manifest.attempt}", table, columns, rows_at_once):
+                for batch in _batches(ParquetStream(handle), f"{file} of attempt {manifest.attempt}", table, columns, rows_at_once):
                     seen += batch.num_rows
                     if batch.num_rows:
                         yield batch
@@ -44,7 +44,7 @@ def _rows(manifest: Manifest, table: str, output: Output, columns: Sequence[str]
         raise BadManifest(f"{table} of attempt {manifest.attempt} has {seen} rows, its manifest says {output.rows}.")
 
 
-def _batches(parquet: pq.ParquetFile, file: str, table: str, columns: Sequence[str], rows_at_once: int) -> Iterator[pa.RecordBatch]:
+def _batches(parquet: ParquetStream, file: str, table: str, columns: Sequence[str], rows_at_once: int) -> Iterator[pa.RecordBatch]:
     """Of a table that lies by itself, or nested in jobs."""
     names = set(parquet.schema_arrow.names)
     if table in names:

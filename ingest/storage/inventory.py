@@ -17,9 +17,9 @@ import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
-import pyarrow.parquet as pq
 
 from ingest.errors import Refused
+from ingest.parquet_stream import ParquetStream
 from ingest.records import Skip
 from ingest.storage import dfs_lines
 from ingest.storage.roots import Root, local_path
@@ -209,7 +209,7 @@ def _iso(value: str) -> datetime | None:
 
 def _read(file: str, columns: Sequence[str] | None) -> tuple[_Columns, Iterator[pa.RecordBatch]]:
     if PurePosixPath(file).suffix.lower() in (".parquet", ".pq"):
-        parquet = pq.ParquetFile(fsspec.open(local_path(file), "rb").open())
+        parquet = ParquetStream(fsspec.open(local_path(file), "rb").open())
         return _Columns(tuple(columns or parquet.schema_arrow.names), True), parquet.iter_batches()
     with fsspec.open(local_path(file), "rt", compression="infer", encoding="utf-8", newline="") as stream:
         first = stream.readline()

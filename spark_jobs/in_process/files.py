@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ingest.parquet_stream import ParquetStream
 from spark_jobs.in_process.values import Table, Unsupported, arrow_type, from_arrow, parsed_row
 
 
@@ -59,7 +60,7 @@ def _schema(schema: str, files: Sequence[Path]) -> pa.Schema:
 
 def _read(file: Path, wanted: pa.Schema) -> pa.Table:
     # Not by path: then the folders above would be taken for columns.
-    with file.open("rb") as opened, pq.ParquetFile(opened, page_checksum_verification=True) as parquet:
+    with file.open("rb") as opened, ParquetStream(opened, checks_pages=True) as parquet:
         held = [name for name in wanted.names if name in parquet.schema_arrow.names]
         found = parquet.read(held)
     reported = dict(folder.split("=", 1) for folder in file.parent.parts if "=" in folder)

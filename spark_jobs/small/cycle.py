@@ -7,10 +7,10 @@ from functools import cached_property
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ingest.lake.derived import CYCLE_TABLES, with_same_rows
 from ingest.lake.reader import LakeReader
+from ingest.parquet_stream import ParquetStream
 from ingest.prometheus.names import HISTORY
 from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
@@ -146,7 +146,7 @@ class SmallCycle:
         read = []
         for path in files:
             with filesystem.open(f"{root}/{path}", "rb") as handle:
-                snapshot = pq.ParquetFile(handle, page_checksum_verification=True)
+                snapshot = ParquetStream(handle, checks_pages=True)
                 if name == EXECUTIONS and snapshot.metadata.num_rows > MOST_EXECUTIONS:
                     raise TooLarge(f"{snapshot.metadata.num_rows} remembered attempts are more than one process should hold.")
                 there = snapshot.read([column for column in columns if column in snapshot.schema_arrow.names])

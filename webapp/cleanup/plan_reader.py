@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from ingest.parquet_stream import ParquetStream
 from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup import manifest as manifests
 from webapp.cleanup.entries import CHUNK_ROWS, SCHEMA
@@ -52,7 +52,7 @@ class PlanReader:
             raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} is gone. Make a new plan.") from error
         if hashlib.sha256(content).hexdigest() != entry.sha256:
             raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} was changed after the plan was made. Make a new plan.")
-        rows = pq.read_table(pa.BufferReader(content))
+        rows = ParquetStream(pa.BufferReader(content)).read()
         if rows.schema.names != SCHEMA.names or rows.num_rows != entry.rows:
             raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} is not a part of a plan of this Weir. Make a new plan.")
         return rows
@@ -91,7 +91,7 @@ class PlanReader:
         for part, first in enumerate(self._first_chunks()):
             if first <= chunk < first + self.manifest.parts[part].chunks:
                 with self.folder.open(self.manifest.parts[part].name) as stream:
-                    rows: list[dict[str, Any]] = pq.ParquetFile(stream).read_row_group(chunk - first).to_pylist()
+                    rows: list[dict[str, Any]] = ParquetStream(stream).read_row_group(chunk - first).to_pylist()
                     return rows
         raise IndexError(chunk)
 

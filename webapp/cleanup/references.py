@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from ingest.parquet_stream import ParquetStream
 from ingest.storage import tree
 from ingest.storage.roots import Root, local_path
 from ingest.uris import is_below
@@ -28,7 +28,7 @@ def references_in(audit: FreshAudit, planned: PlannedPaths, leaving: Collection[
     going = pa.array(sorted(leaving), pa.string())
     for file in audit.reference_files:
         with fsspec.open(file, "rb") as stream:
-            for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=["audit_id", "metadata_path", "path"]):
+            for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=["audit_id", "metadata_path", "path"]):
                 staying = pc.invert(pc.is_in(batch["metadata_path"].cast("string"), going))
                 batch = batch.filter(pc.and_(pc.equal(batch["audit_id"], audit.audit_id), staying))
                 paths = batch["path"].cast("string")

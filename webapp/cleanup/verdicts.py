@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from ingest.parquet_stream import ParquetStream
 from webapp.cleanup.entries import SCHEMA, VERDICT_COLUMNS
 from webapp.cleanup.errors import PlanRefused
 from webapp.storage.verdict_files import in_order
@@ -32,7 +32,7 @@ def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.Re
     last: VerdictKey | None = None
     for file in in_order(files):
         with fsspec.open(file, "rb") as stream:
-            for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=_columns(audit_id)):
+            for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=_columns(audit_id)):
                 rows = _of_audit(batch, audit_id)
                 if not rows.num_rows:
                     continue

@@ -6,9 +6,9 @@ from datetime import datetime
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from django.core.cache import cache
 
+from ingest.parquet_stream import ParquetStream
 from spark_jobs.audit_tables import STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.manifest import BadManifest, Manifest
 from webapp.storage.auditing import loading
@@ -58,8 +58,7 @@ def _column_table(manifest: Manifest, audit: StorageAudit, table: str, columns: 
     parts = []
     for uri in file_uris(manifest, table):
         with fsspec.open(uri, "rb") as stream:
-            parts.append(
-                pq.read_table(stream, columns=["audit_id", *columns], filters=[("audit_id", "=", audit.audit_id)]).select(list(columns))
-            )
+            rows = ParquetStream(stream).read(["audit_id", *columns])
+            parts.append(rows.filter(pc.equal(rows["audit_id"], audit.audit_id)).select(list(columns)))
     schema = pa.schema([(name, pa.timestamp("us", tz="UTC") if name == "modified" else pa.string()) for name in columns])
     return pa.concat_tables([part.cast(schema) for part in parts]) if parts else schema.empty_table()

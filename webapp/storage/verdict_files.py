@@ -11,8 +11,8 @@ from typing import Any
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from ingest.parquet_stream import ParquetStream
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.manifest import Manifest
 from webapp.work.run_files import file_uris
@@ -65,7 +65,7 @@ class VerdictFiles:
         """All of them, in order."""
         for part in in_order(self.parts):
             with fsspec.open(part, "rb") as stream:
-                for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=list(COLUMNS)):
+                for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=list(COLUMNS)):
                     yield from _rows(batch)
 
     def matching(self, wanted: Wanted) -> Iterator[dict[str, Any]]:
@@ -91,7 +91,7 @@ class VerdictFiles:
         """Of row groups that may hold rows of the root behind ``after``."""
         for part in in_order(self.parts):
             with fsspec.open(part, "rb") as stream:
-                parquet = pq.ParquetFile(stream)
+                parquet = ParquetStream(stream)
                 groups = [number for number in range(parquet.num_row_groups) if _may_hold(parquet.metadata.row_group(number), wanted)]
                 if groups:
                     for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=list(COLUMNS)):
@@ -134,7 +134,7 @@ def in_order(parts: Sequence[str]) -> list[str]:
     starts = []
     for part in parts:
         with fsspec.open(part, "rb") as stream:
-            head = next(pq.ParquetFile(stream).iter_batches(1, columns=["root", "path"]), None)
+            head = next(ParquetStream(stream).iter_batches(1, columns=["root", "path"]), None)
         if head is not None and head.num_rows:
             starts.append((head["root"][0].as_py(), head["path"][0].as_py(), part))
     return [part for _root, _path, part in sorted(starts)]

@@ -8,8 +8,8 @@ from typing import Any, cast
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from ingest.parquet_stream import ParquetStream
 from ingest.uris import is_below
 from spark_jobs.audit_tables import STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.manifest import Manifest
@@ -101,7 +101,7 @@ def _rows(
     values = pa.array(sorted(wanted), pa.string())
     for uri in file_uris(manifest, table):
         with fsspec.open(uri, "rb") as stream:
-            parquet = pq.ParquetFile(stream)
+            parquet = ParquetStream(stream)
             names = [name for name in dict.fromkeys(("audit_id", column, *columns)) if name in parquet.schema_arrow.names]
             for batch in parquet.iter_batches(BATCH_ROWS, columns=names):
                 fits = pc.and_(

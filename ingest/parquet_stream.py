@@ -1,0 +1,30 @@
+"""Parquet out of files that Python opened, read by the thread that asks.
+
+Arrow's threads let go of such a file some time after its reader has all rows. One that does so when the interpreter goes down is ended
+amid C++, and a process that has done its work aborts (tables of the lake: :mod:`ingest.lake.data_files`).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+class ParquetStream(pq.ParquetFile):  # type: ignore[misc]  # no types
+    """Reads as :class:`pyarrow.parquet.ParquetFile` does, without another thread. ``checks_pages``: their checksums, if any."""
+
+    def __init__(self, source: IO[bytes] | pa.NativeFile, *, checks_pages: bool = False) -> None:
+        super().__init__(source, pre_buffer=False, page_checksum_verification=checks_pages)
+
+    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
+        return super().read(None if columns is None else list(columns), use_threads=False)
+
+    def read_row_group(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
+        return super().read_row_group(number, None if columns is None else list(columns), use_threads=False)
+
+    def iter_batches(
+        self, batch_size: int = 65_536, row_groups: Sequence[int] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        options: dict[str, Any] = {"columns": None if columns is None else list(columns), "use_threads": False}
+        yield from super().iter_batches(batch_size, row_groups, **options)
