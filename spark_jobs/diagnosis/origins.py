@@ -16,6 +16,7 @@ from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.topology import POINTWISE, Topology
 
 BACKPRESSURED = "pressure.root.backpressured_ratio"
+NO_METRICS = "metrics of any vertex in this window"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ def _has_the_same_pressure(one: JobWindow, other: JobWindow) -> bool:
 def _pressure(window: JobWindow, limits: Limits) -> Pressure | str:
     """What is lacking, as text, where it cannot be told."""
     if not window.vertex_windows:
-        return Pressure(Topology((), ()), {}) if window.terminal else "metrics of any vertex in this window"
+        return Pressure(Topology((), ()), {}) if window.terminal else NO_METRICS
     larger_part = limits[BACKPRESSURED]
     silent = {} if window.terminal else _silent(window)
     held = {}

@@ -33,7 +33,8 @@ class Rule:
 
     ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one audit to the next.
     ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
-    ``needs``: fields of the sample. Where all of them are empty the rule has nothing to say and lacks nothing: it is not asked then.
+    ``needs``: fields of the sample. Where all of them are empty the rule is not asked: it finds nothing then, and of a job that has not
+    ended it lacks ``lacking`` (nothing where that is "").
     """
 
     id: str
@@ -45,6 +46,7 @@ class Rule:
     judges: type[Sample] = JobWindow
     reads: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()
+    lacking: str = ""
 
     @property
     def family(self) -> str:
@@ -79,6 +81,7 @@ def rule(
     thresholds: Iterable[Threshold] = (),
     reads: Iterable[str] = (),
     needs: Iterable[str] = (),
+    lacking: str = "",
     judges: type[SampleT] = JobWindow,  # type: ignore[assignment]  # the default of a constrained type variable
 ) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
     """Register a rule. ``title`` is a few words, ``summary`` one sentence that says when it fires."""
@@ -86,7 +89,7 @@ def rule(
     def register(judge: Judge[SampleT]) -> Judge[SampleT]:
         if id in RULES:
             raise ValueError(f"two rules are called {id}")
-        RULES[id] = Rule(id, title, summary, judge, hold_s, tuple(thresholds), judges, frozenset(reads), tuple(needs))
+        RULES[id] = Rule(id, title, summary, judge, hold_s, tuple(thresholds), judges, frozenset(reads), tuple(needs), lacking)
         return judge
 
     return register
@@ -146,6 +149,8 @@ def diagnose(sample: Sample, in_force: Limits | None = None, only: Iterable[str]
         if (read := seen.get(asked.reads)) is None:
             read = seen[asked.reads] = as_read(sample, asked.reads)
         if asked.needs and not any(getattr(read, name) for name in asked.needs):
+            if asked.lacking and not (isinstance(read, JobWindow) and read.terminal):
+                unknowns.append(Unknown(id, asked.lacking))
             continue
         try:
             for finding in asked.judge(read, in_force):

@@ -14,7 +14,7 @@ from ingest.flink_logs.reasons import REASONS
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS
 from spark_jobs.diagnosis.checkpoint_reasons import REASON_WORDS
-from spark_jobs.diagnosis.findings import CONFIDENCES
+from spark_jobs.diagnosis.findings import CONFIDENCES, Diagnosis, NotJudged, Unknown
 from spark_jobs.diagnosis.rules import all as all_rules
 from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, JobWindow, SourceGap
 from spark_jobs.fold.outcomes import OUTCOME_OF_REASON
@@ -92,12 +92,22 @@ def test_a_rule_that_is_not_there_is_named_with_what_may_be_missing():
 
 @pytest.mark.parametrize("limits", [LIMITS, LOWEST])
 @pytest.mark.parametrize("rule", WITH_NEEDS)
-def test_a_rule_says_and_lacks_nothing_where_all_that_it_needs_is_empty(rule, limits):
+def test_a_rule_says_nothing_and_lacks_what_it_declares_where_all_that_it_needs_is_empty(rule, limits):
     known = registry.RULES[rule]
     empty = {one.name: None if one.default is None else () for one in fields(JobWindow) if one.name in known.needs}
     assert len(empty) == len(known.needs)
     for judged in (one for name in recorded() for one in recorded_windows(name)):
-        assert not list(known.judge(registry.as_read(replace(judged, **empty), known.reads), limits))
+        for terminal in (judged.terminal, not judged.terminal):
+            unasked = registry.as_read(replace(judged, terminal=terminal, **empty), known.reads)
+            assert registry.diagnose(unasked, limits, only=[rule]) == Diagnosis((), tuple(lacked(known, unasked, limits)))
+
+
+def lacked(known, judged, limits):
+    """What a rule that is asked all the same says that it lacks; it finds nothing."""
+    try:
+        assert not list(known.judge(judged, limits))
+    except NotJudged as lacking:
+        yield Unknown(known.id, str(lacking))
 
 
 @pytest.mark.parametrize("rule", RULES)

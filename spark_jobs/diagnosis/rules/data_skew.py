@@ -18,6 +18,7 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 from spark_jobs.diagnosis.wording import bytes_text, list_text, share_text
 
 RULE = "data.skew"
+LACKING = "records and state per subtask"
 RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
 STATE_KEPT_MS = 600_000
 """A window knows the state of the newest checkpoint in each ten minutes."""
@@ -53,6 +54,8 @@ class Uneven:
     RULE,
     "Uneven data",
     "One subtask gets several times the records, or holds several times the state, of a typical sibling.",
+    needs=("vertex_windows", "vertex_states"),
+    lacking=LACKING,
     thresholds=(
         Threshold(
             RATIO,
@@ -79,7 +82,7 @@ class Uneven:
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not window.vertex_windows and not window.vertex_states and not window.terminal:
-        raise NotJudged("records and state per subtask")
+        raise NotJudged(LACKING)
     targets = {edge.target for edge in window.edges}
     found: dict[str, Uneven] = {}
     remembered: list[str] = []

@@ -17,6 +17,7 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 RULE = "placement.uneven"
+LACKING = "on which TaskManagers its subtasks run"
 RATIO, EXTRA, BUSY_RATIO = f"{RULE}.max_over_mean", f"{RULE}.extra_tasks", f"{RULE}.busy_max_over_mean"
 
 
@@ -35,6 +36,8 @@ class Load:
     RULE,
     "Uneven placement",
     "One TaskManager runs far more tasks of the job than the others that the job runs on.",
+    needs=("vertex_windows",),
+    lacking=LACKING,
     thresholds=(
         Threshold(RATIO, 1.5, "times", 1.1, 1000.0, "Half as many again as the mean: all TaskManagers are made as large as the fullest."),
         Threshold(EXTRA, 4, "count", 1, 1e6, "Fewer tasks than that above the mean are a matter of rounding in a small job."),
@@ -47,7 +50,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     tasks = sum(vertex.parallelism or len(vertex.taskmanager_id) for vertex in window.vertex_windows)
     placed = Counter(filter(None, chain.from_iterable(vertex.taskmanager_id for vertex in window.vertex_windows)))
     if not tasks or placed.total() < REPORTING_SHARE * tasks:
-        raise NotJudged("on which TaskManagers its subtasks run")
+        raise NotJudged(LACKING)
     mean, most = placed.total() / len(placed), max(placed.values())
     if len(placed) > 1 and most >= limits[RATIO] * mean and most - mean >= limits[EXTRA]:
         loads = _loads(window)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.origins import Outbound, Pressure, pressure_of
+from spark_jobs.diagnosis.origins import NO_METRICS, Outbound, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.pressure_words import brief_name, brief_names, held_back, hot_data, waiting_evidence
 from spark_jobs.diagnosis.registry import rule
@@ -20,6 +20,8 @@ OUTPUT_LEVEL = f"{RULE}.output_level"
     RULE,
     "Output held by the channel",
     "A vertex waits with a full output while every vertex it feeds is neither busy nor waiting.",
+    needs=("vertex_windows",),
+    lacking=NO_METRICS,
     thresholds=(
         Threshold(
             OUTPUT_LEVEL,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
 from spark_jobs.diagnosis.jvm_load import gc_threshold, jvm_cause
-from spark_jobs.diagnosis.origins import BACKPRESSURED, Held, Pressure, Way, pressure_of
+from spark_jobs.diagnosis.origins import BACKPRESSURED, NO_METRICS, Held, Pressure, Way, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
 from spark_jobs.diagnosis.pressure_walk import Origin
 from spark_jobs.diagnosis.pressure_words import MOST_NAMED, brief_name, brief_names, held_back, hot_data, subtasks_text, waiting_evidence
@@ -22,6 +22,8 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
     RULE,
     "Origin of back-pressure",
     "A vertex is busy and does not wait itself, while a vertex before it waits for the larger part of the window.",
+    needs=("vertex_windows",),
+    lacking=NO_METRICS,
     thresholds=(
         Threshold(BACKPRESSURED, 0.5, "ratio", 0.1, 1.0, "The larger part of the window; also where Flink's own page says HIGH."),
         Threshold(BUSY, 0.5, "ratio", 0.1, 1.0, "What holds others for the larger part of the window works for at least as long."),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.origins import Pressure, pressure_of
+from spark_jobs.diagnosis.origins import NO_METRICS, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
 from spark_jobs.diagnosis.pressure_walk import Origin
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, hot_data, subtasks_text
@@ -23,6 +23,8 @@ HOT_FLOATING, HOT_EXCLUSIVE = f"{RULE}.floating_ratio", f"{RULE}.exclusive_ratio
     RULE,
     "Few hot subtasks",
     "Of a vertex that is an origin of back-pressure only a minority of subtasks is busy, the others mostly idle.",
+    needs=("vertex_windows",),
+    lacking=NO_METRICS,
     thresholds=(
         Threshold(
             HOT_SHARE, 0.5, "ratio", 0.0, 0.9, "With more than half of the subtasks busy the vertex is short of capacity, not uneven."

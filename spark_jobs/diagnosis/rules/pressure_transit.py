@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
-from spark_jobs.diagnosis.origins import Held, Pressure, pressure_of
+from spark_jobs.diagnosis.origins import NO_METRICS, Held, Pressure, pressure_of
 from spark_jobs.diagnosis.pool_states import TRANSITIONAL, WORDS, PoolState, is_any_full, pool_state
 from spark_jobs.diagnosis.pressure import typical, value
 from spark_jobs.diagnosis.pressure_words import brief_names, names, path_data, waiting_evidence
@@ -17,7 +17,13 @@ from spark_jobs.diagnosis.wording import list_text
 RULE = "pressure.transit"
 
 
-@rule(RULE, "Held by downstream", "A vertex waits for the larger part of the window, and the origin that holds it is known.")
+@rule(
+    RULE,
+    "Held by downstream",
+    "A vertex waits for the larger part of the window, and the origin that holds it is known.",
+    needs=("vertex_windows",),
+    lacking=NO_METRICS,
+)
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     pressure = pressure_of(window, limits)
     orphaned = []

@@ -13,6 +13,7 @@ from spark_jobs.diagnosis.topology import Topology
 from spark_jobs.diagnosis.wording import list_text, ms_text, subtask_text
 
 RULE = "watermark.stalled"
+LACKING = "watermarks of any vertex in this window"
 STILL = f"{RULE}.still_ms"
 
 PAST_WINDOW_MS = 60_000
@@ -40,6 +41,8 @@ class Silent:
     RULE,
     "Watermark does not advance",
     "The lowest input watermark of a vertex has not moved for minutes although records keep arriving.",
+    needs=("vertex_windows",),
+    lacking=LACKING,
     thresholds=(
         Threshold(
             STILL,
@@ -55,7 +58,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
     if not window.vertex_windows:
-        raise NotJudged("watermarks of any vertex in this window")
+        raise NotJudged(LACKING)
     # Monotone: a watermark that differs from an older one has moved since.
     past: dict[str, list[VertexPast]] = {}
     for one in window.past:
