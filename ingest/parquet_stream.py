@@ -4,8 +4,8 @@ Arrow's threads let go of such a file some time after its reader has all rows. O
 amid C++, and a process that has done its work aborts (tables of the lake: :mod:`ingest.lake.data_files`).
 """
 
-from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from collections.abc import Iterator
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,14 +17,13 @@ class ParquetStream(pq.ParquetFile):  # type: ignore[misc]  # no types
     def __init__(self, source: IO[bytes] | pa.NativeFile, *, checks_pages: bool = False) -> None:
         super().__init__(source, pre_buffer=False, page_checksum_verification=checks_pages)
 
-    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
-        return super().read(None if columns is None else list(columns), use_threads=False)
+    def read(self, columns: list[str] | None = None) -> pa.Table:
+        return super().read(columns, use_threads=False)
 
-    def read_row_group(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
-        return super().read_row_group(number, None if columns is None else list(columns), use_threads=False)
+    def read_row_group(self, number: int) -> pa.Table:
+        return super().read_row_group(number, use_threads=False)
 
     def iter_batches(
-        self, batch_size: int = 65_536, row_groups: Sequence[int] | None = None, columns: Sequence[str] | None = None
+        self, batch_size: int = 65_536, row_groups: list[int] | None = None, columns: list[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        options: dict[str, Any] = {"columns": None if columns is None else list(columns), "use_threads": False}
-        yield from super().iter_batches(batch_size, row_groups, **options)
+        yield from super().iter_batches(batch_size, row_groups, columns, use_threads=False)
