@@ -5,7 +5,6 @@ the pages of a server over this database.
 """
 
 # ruff: noqa: E402 - Django must be set up before its models are imported
-import gc
 import json
 import os
 import sys
@@ -32,6 +31,7 @@ from tests.bench import paged_fleet
 from tests.bench.paged_fleet import Size
 from tests.bench.paged_requests import Asked, of_every_page
 from tests.webapp.builders import person
+from webapp.config.garbage import look_for_garbage_rarely
 
 ROUNDS = 5
 """Of each kind of request, at least; a page of few kinds is asked for ``LEAST`` times."""
@@ -51,8 +51,7 @@ def main(jobs: int, people: int) -> None:
     client = Client()
     client.force_login(person())
     # As the web server does once it is there.
-    gc.collect()
-    gc.freeze()
+    look_for_garbage_rarely()
     asked["fleet"] += pages_behind(client, "/", {"sort": "name"})
     print(json.dumps(figures(client, asked) | {"sessions": [signed_in(f"person-{number}") for number in range(people)], "paths": asked}))
 

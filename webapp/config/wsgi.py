@@ -1,11 +1,12 @@
 """The WSGI application for gunicorn: ``gunicorn webapp.config.wsgi --worker-class webapp.web.worker.BufferedWorker``."""
 
-import gc
 import os
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
+
+from webapp.config.garbage import look_for_garbage_rarely
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 
@@ -21,6 +22,4 @@ application = get_wsgi_application()
 
 # All pages, before anybody waits for one; where the server forks its workers from here, once for all of them.
 _ = get_resolver().url_patterns
-# The collector would otherwise touch, and so copy in each worker, what they share.
-gc.collect()
-gc.freeze()
+look_for_garbage_rarely()
