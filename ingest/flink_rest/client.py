@@ -103,7 +103,7 @@ class RestClient:
                 raise BadAnswer(f"{path} was not asked: the answers before it take {self.held_bytes:,} bytes.", "over_budget", path)
             body = await self._retrying(path)
         except (BadAnswer, Unanswered) as error:
-            self._on_answer(path, error.status or 0, {"errors": [str(error)]})
+            self._on_answer(path, error.status or 0, {"errors": [str(error)], "reason": error.reason})
             raise
         decoded = self._decoded(body, path)
         self._on_answer(path, 200, decoded)
@@ -155,7 +155,7 @@ class RestClient:
                 if response.status != 200:
                     # Read in any case, so that the connection serves again.
                     said = await beginning(response.content.iter_any(), _encoding(response), ERROR_BODY_BYTES, path)
-                    raise fault_of_status(response.status, path, said)
+                    raise fault_of_status(response.status, path, said.decode(errors="replace"))
                 if (response.content_length or 0) > self._max_bytes:
                     raise too_large(path, self._max_bytes)
                 return await read_body(response.content.iter_any(), _encoding(response), self._max_bytes, path)

@@ -32,6 +32,8 @@ class JobCursor:
     """Checksum of the attempts whose starts were read."""
     not_measured_at: float = 0
     """Since when Flink has metrics of none of the subtasks of some vertex."""
+    initializing_at: float = 0
+    """Since when Flink cannot tell its checkpoints because it initializes this job."""
     turn: int = 0
     """Counts metric samples: which share of a large vertex is due."""
     reported: list[str] = field(default_factory=list)
@@ -105,6 +107,7 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
         "static_at": round(job.static_at, 1),
         "metrics_at": round(job.metrics_at, 1),
         "not_measured_at": round(job.not_measured_at, 1),
+        "initializing_at": round(job.initializing_at, 1),
         "failed": job.failed,
         "exceptions": job.exceptions,
         "started": job.started,
@@ -128,6 +131,7 @@ def _job_from_json(fields: Any) -> JobCursor:
         static_at=_number(fields.get("static_at")),
         metrics_at=_number(fields.get("metrics_at")),
         not_measured_at=_number(fields.get("not_measured_at")),
+        initializing_at=_number(fields.get("initializing_at")),
         failed=fields.get("failed") if isinstance(fields.get("failed"), int) else None,
         exceptions=int(_number(fields.get("exceptions"))),
         started=int(_number(fields.get("started"))),

@@ -16,7 +16,7 @@ class Unanswered(Retryable):
 
 class BadAnswer(Skipped):
     """An answer that cannot be used: ``reason`` is not_found, unauthorized, tls, refused_address,
-    redirected, http_error, too_large, bad_json or ``NOT_MEASURED``."""
+    redirected, http_error, too_large, bad_json or one of ``NOT_YET``."""
 
     def __init__(self, message: str, reason: str, path: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -31,12 +31,43 @@ NOT_MEASURED = "not_measured"
 From 1.18 on it has those of a source's coordinator, which runs in the JobManager, at once, those of subtasks when it has fetched them
 (every 10 s). ``JobVertexBackPressureHandler`` takes the greatest ratio of no subtasks in between, which throws.
 """
-_NO_GREATEST_RATIO = (b"java.util.NoSuchElementException", b"JobVertexBackPressureHandler.getMaxBackPressureRatio(")
+INITIALIZING = "initializing"
+"""What the ``Dispatcher`` has to ask of a job's master, which does not exist yet: from 1.18 on its checkpoints.
+
+Flink keeps that answer for ``web.refresh-interval`` (3 s) besides. Up to 1.12 they are not found then, in between there are none.
+"""
+NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
+"""How starts of jobs look: nothing is wrong, unless it lasts."""
+KNOWN_WITHIN_S = 120
+"""Of its start a job is initialized and measured, unless its JobManager waits for something."""
+
+_SAYING = (
+    (NOT_MEASURED, ("java.util.NoSuchElementException", "JobVertexBackPressureHandler.getMaxBackPressureRatio(")),
+    (INITIALIZING, ("dispatcher.UnavailableDispatcherOperationException", "Dispatcher.getJobMasterGateway(")),
+)
 
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
-def fault_of_status(status: int, path: str, said: bytes = b"") -> Fault:
+def not_yet(status: int, said: str) -> str | None:
+    """Which of ``NOT_YET`` an error of Flink's is; ``said`` is how its body begins."""
+    return next((reason for reason, parts in _SAYING if status == 500 and all(part in said for part in parts)), None)
+
+
+def lasting(path: str, reason: str) -> str:
+    """That what is ``NOT_YET`` known has been so for ``KNOWN_WITHIN_S``, and what to do."""
+    if reason == INITIALIZING:
+        return (
+            f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: the JobManager is still initializing this job. "
+            "Its log says what that waits for, such as the storage of the checkpoint that the job starts from."
+        )
+    return (
+        f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: the JobManager has metrics of none of its "
+        "subtasks. Check that they run, and that it reaches metrics.internal.query-service.port of TaskManagers."
+    )
+
+
+def fault_of_status(status: int, path: str, said: str = "") -> Fault:
     """The fault that an answer with any status but 200 means; ``said`` is how its body begins.
 
     The body is not repeated: an address that was entered by hand may lead to a server other than Flink's.
@@ -48,6 +79,9 @@ def fault_of_status(status: int, path: str, said: bytes = b"") -> Fault:
         return BadAnswer(f"{message}. Check user, password, token or ticket of this cluster.", "unauthorized", path, status)
     if status == 404:
         return BadAnswer(f"{message}.", "not_found", path, status)
-    if status == 500 and all(part in said for part in _NO_GREATEST_RATIO):
-        return BadAnswer(f"{message}, since the JobManager has metrics of none of its subtasks.", NOT_MEASURED, path, status)
+    reason = not_yet(status, said)
+    if reason == NOT_MEASURED:
+        return BadAnswer(f"{message}, since the JobManager has metrics of none of its subtasks.", reason, path, status)
+    if reason == INITIALIZING:
+        return BadAnswer(f"{message}, since the JobManager is still initializing this job.", reason, path, status)
     return BadAnswer(f"{message}; the log of the JobManager says why.", "http_error", path, status)

@@ -1,11 +1,11 @@
 """The requests of one cycle: every failed one becomes a skip, and a JobManager that is down gets no more."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from ingest.flink_rest.answers import Answer
 from ingest.flink_rest.client import RestClient
-from ingest.flink_rest.faults import NOT_MEASURED, BadAnswer, Unanswered
+from ingest.flink_rest.faults import KNOWN_WITHIN_S, NOT_YET, BadAnswer, Unanswered, lasting
 from ingest.flink_rest.limits import Budget
 from ingest.records import Skip
 
@@ -24,12 +24,12 @@ class RestSession:
         self.down: str | None = None
         self.answered = False
         self.gone: set[str] = set()
-        self.not_measured: set[str] = set()
+        self.not_yet: dict[str, str] = {}
         self._unanswered = 0
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
         """The answer, or ``None`` after noting why there is none: as a skip, a 404 in ``gone`` where it ``may_be_gone``, and what
-        Flink has not measured in ``not_measured``: whoever asked tells that it lasts."""
+        Flink cannot tell yet in ``not_yet``, with the reason: whoever asked has it told once it lasts."""
         if self.down:
             return None
         try:
@@ -40,8 +40,8 @@ class RestSession:
                 self.down = str(error)
             if may_be_gone and error.reason == "not_found":
                 self.gone.add(path)
-            elif error.reason == NOT_MEASURED:
-                self.not_measured.add(path)
+            elif error.reason in NOT_YET:
+                self.not_yet[path] = error.reason
             else:
                 self.skip(path, error.reason, str(error))
             return None
@@ -57,6 +57,19 @@ class RestSession:
     async def get_if_affordable(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
         """As ``get``, within the budget."""
         return await self.get(path, may_be_gone=may_be_gone) if self.budget.take() else None
+
+    def tell_what_lasts(self, asked: Iterable[str], since_s: float) -> float:
+        """Skip what of ``asked`` Flink cannot tell yet, where it could not ``since_s`` either (0: it could), for too long.
+
+        Returns since when it cannot (epoch s), 0 where it can.
+        """
+        waiting = [path for path in asked if path in self.not_yet]
+        now_s = self.at().timestamp()
+        since_s = (since_s or now_s) if waiting else 0
+        if now_s - since_s >= KNOWN_WITHIN_S:
+            for path in waiting:
+                self.skip(path, "http_error", lasting(path, self.not_yet[path]))
+        return since_s
 
     def skip(self, subject: str, reason: str, detail: str) -> None:
         """Note one skipped input; of a flood the first ones and a count are kept."""

@@ -16,9 +16,6 @@ RETRY_PAUSE_S = 3.5
 SAMPLING_PAUSE_S = 6.5
 """Up to 1.12 Flink samples stack traces for five seconds before it reports back-pressure."""
 
-MEASURED_WITHIN_S = 120
-"""Of its start Flink has metrics of a job's subtasks, unless its JobManager cannot fetch them: it does so every 10 s."""
-
 LARGE_VERTEX = 500
 """Where more subtasks run than this, placement (600 bytes each) is read only when the job changed."""
 
@@ -49,7 +46,8 @@ class VertexReader:
                 reading.backpressure.pop(vertex_id, None)
             await self._read_backpressure(some, reading, cursor)
             await self._read_metrics(some, reading, cursor)
-        self._tell_what_stays_unmeasured(paths, reading, cursor)
+        unknown = [f"{path}/backpressure" for vertex_id, path in paths.items() if vertex_id not in reading.backpressure]
+        cursor.not_measured_at = self._session.tell_what_lasts(unknown, cursor.not_measured_at)
 
     async def _read_placement(self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor) -> None:
         due = [vertex_id for vertex_id in paths if cursor.vertices[vertex_id] <= LARGE_VERTEX or "placed" not in cursor.reported]
@@ -70,22 +68,6 @@ class VertexReader:
         }
         for vertex_id, answer in await self._gather(needed):
             reading.backpressure[vertex_id] = answer
-
-    def _tell_what_stays_unmeasured(self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor) -> None:
-        """That subtasks have no metrics yet is how every start looks; for minutes it means that nobody can fetch them."""
-        asked = [f"{path}/backpressure" for vertex_id, path in paths.items() if vertex_id not in reading.backpressure]
-        unmeasured = [path for path in asked if path in self._session.not_measured]
-        now_s = self._session.at().timestamp()
-        cursor.not_measured_at = (cursor.not_measured_at or now_s) if unmeasured else 0
-        if now_s - cursor.not_measured_at < MEASURED_WITHIN_S:
-            return
-        for path in unmeasured:
-            self._session.skip(
-                path,
-                "http_error",
-                f"{path} has answered HTTP 500 for {MEASURED_WITHIN_S // 60} minutes or more: the JobManager has metrics of none of its "
-                "subtasks. Check that they run, and that it reaches metrics.internal.query-service.port of TaskManagers.",
-            )
 
     async def _read_metrics(self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor) -> None:
         wanted: list[tuple[str, str]] = []

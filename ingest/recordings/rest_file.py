@@ -1,13 +1,14 @@
 """``rest.jsonl``: one recorded answer a line, ``{ts, path, status, body}``; others become skips."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer
+from ingest.flink_rest.faults import KNOWN_WITHIN_S, NOT_YET, lasting, not_yet
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
 from ingest.flink_rest.routing import is_read
 from ingest.json_bounds import TooManyValues, decoded
@@ -19,11 +20,12 @@ MAX_SKIPPED_LINES = 100
 """Beyond these a damaged file is reported in one sum."""
 MAX_BAD_LINES = 10_000
 """After these it is no recording."""
+MAX_WAITED_FOR = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A line of the file: an answer to read, or what was skipped; neither for lines that Weir does not read."""
+    """A line of the file: an answer to read, or what was skipped; neither where Weir does not read it, or Flink could not tell yet."""
 
     at: datetime
     size_bytes: int
@@ -34,13 +36,14 @@ class Recorded:
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
     """Every line in file order. What cannot be read is reported with the time of the line before it.
 
-    Only successful GET answers of paths that Weir reads come out as answers; failed ones as skips.
+    Only successful GET answers of paths that Weir reads come out as answers; failed ones as skips, what Flink could not tell yet once
+    that lasts.
     """
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    bad_lines = 0
+    bad_lines, unknown = 0, _Unknown()
     try:
         for line in read_lines(path, max_line_bytes):
-            recorded = _recorded(line, path.name, at)
+            recorded = _recorded(line, path.name, at, unknown)
             at = recorded.at
             bad_lines += recorded.skip is not None and recorded.skip.subject.startswith(f"{path.name}:")
             if recorded.skip is None or bad_lines <= MAX_SKIPPED_LINES:
@@ -56,7 +59,20 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
         yield Recorded(at, 0, skip=Skip(path.name, "bad_json", more))
 
 
-def _recorded(line: Line, file: str, previous_at: datetime) -> Recorded:
+@dataclass(slots=True)
+class _Unknown:
+    """Since when Flink cannot tell what, by endpoint; of more than are remembered the first ones are forgotten."""
+
+    since: dict[str, datetime] = field(default_factory=dict)
+
+    def lasts(self, answer: Answer) -> bool:
+        since = self.since.setdefault(answer.endpoint, answer.at)
+        if len(self.since) > MAX_WAITED_FOR:
+            del self.since[next(iter(self.since))]
+        return (answer.at - since).total_seconds() >= KNOWN_WITHIN_S
+
+
+def _recorded(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -> Recorded:
     subject = f"{file}:{line.number}"
     if line.content is None:
         return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "too_large", f"a line of {line.size_bytes} bytes is not read"))
@@ -73,10 +89,14 @@ def _recorded(line: Line, file: str, previous_at: datetime) -> Recorded:
         return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "bad_json", f"no recorded answer: {error}"))
     if entry.get("method", "GET") != "GET" or not is_read(path):
         return Recorded(at, line.size_bytes)
-    return _answer(Answer(path, at, entry.get("body"), held_bytes), status, line.size_bytes)
+    return _answer(Answer(path, at, entry.get("body"), held_bytes), status, line.size_bytes, unknown)
 
 
-def _answer(answer: Answer, status: int, size_bytes: int) -> Recorded:
+def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> Recorded:
+    if reason := _not_yet(status, answer.body):
+        told = Skip(answer.endpoint, "http_error", lasting(answer.endpoint, reason)) if unknown.lasts(answer) else None
+        return Recorded(answer.at, size_bytes, skip=told)
+    unknown.since.pop(answer.endpoint, None)
     if 200 <= status < 300:
         if isinstance(answer.body, dict | list):
             return Recorded(answer.at, size_bytes, answer)
@@ -86,6 +106,16 @@ def _answer(answer: Answer, status: int, size_bytes: int) -> Recorded:
         return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, reason, "no answer was recorded"))
     detail = f"answered with status {status}: {_error_text(answer.body)}"
     return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, "http_error", detail))
+
+
+def _not_yet(status: int, body: Any) -> str | None:
+    """By what Flink said, or by the reason that Weir's own recorder keeps in its place."""
+    if not isinstance(body, dict):
+        return None
+    reason, errors = body.get("reason"), body.get("errors")
+    if status == 500 and isinstance(reason, str) and reason in NOT_YET:
+        return reason
+    return not_yet(status, "\n".join(text for text in errors if isinstance(text, str))) if isinstance(errors, list) else None
 
 
 def _error_text(body: Any) -> str:

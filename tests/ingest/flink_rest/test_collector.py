@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -279,6 +280,62 @@ def test_any_other_500_of_backpressure_is_told_at_once(monkeypatch: pytest.Monke
     )
     found, _ = cycle(_before_its_metrics_came(other))
     assert reasons(found.skips) == {"http_error"}
+
+
+STARTS = Path(__file__).parents[2] / "fixtures" / "starts"
+
+
+def _initializing(version: str) -> Reply:
+    """As that release answered for the checkpoints of a job in its first seconds."""
+    entries = map(json.loads, (STARTS / f"{version}.jsonl").read_text().splitlines())
+    return next(told(entry["body"], 500) for entry in entries if entry["status"] == 500)
+
+
+def _while_initializing(broken: Reply) -> Answer:
+    answers = recorded("1.20.5/B")
+    return lambda path, headers: broken if path.endswith("/checkpoints") else answers(path, headers)
+
+
+@pytest.mark.parametrize("version", ["1.18.1", "1.19.3", "1.20.5", "2.3.0"])
+def test_checkpoints_of_a_job_that_flink_still_initializes_are_not_known_yet(version: str) -> None:
+    first, _ = cycle(_while_initializing(_initializing(version)))
+    assert not first.skips and of_kind(first, Job) and not of_kind(first, Checkpoint)
+    second, _ = cycle(recorded("1.20.5/B"), first.cursor, after_s=30)
+    assert not second.skips and of_kind(second, Checkpoint)
+
+
+def test_a_job_that_is_initialized_for_minutes_is_told_until_it_is_done() -> None:
+    answer, cursor, told_at = _while_initializing(_initializing("1.20.5")), None, []
+    for after_s in (0, 60, 120, 180):
+        found, _ = cycle(answer, cursor, after_s=after_s)
+        cursor = found.cursor
+        told_at += [(after_s, skip.reason, skip.subject.rpartition("/")[2]) for skip in found.skips]
+        assert all("still initializing this job" in skip.detail for skip in found.skips)
+    assert told_at == [(120, "http_error", "checkpoints"), (180, "http_error", "checkpoints")]
+    done, _ = cycle(recorded("1.20.5/B"), cursor, after_s=240)
+    again, _ = cycle(answer, done.cursor, after_s=300)
+    assert not done.skips and not again.skips
+
+
+def test_a_job_whose_metrics_are_missing_right_after_it_was_initialized_is_not_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
+    first, _ = cycle(_while_initializing(_initializing("1.20.5")))
+    second, _ = cycle(_while_initializing(_initializing("1.20.5")), first.cursor, after_s=90)
+    third, _ = cycle(_before_its_metrics_came(_not_measured()), second.cursor, after_s=130)
+    assert not second.skips and not third.skips
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (500, "java.util.concurrent.TimeoutException: Invocation timed out.\n\tat x.Dispatcher.getJobMasterGateway(Dispatcher.java:1503)"),
+        (500, "org.apache.flink.runtime.dispatcher.UnavailableDispatcherOperationException: shutting down"),
+        (400, "org.apache.flink.runtime.dispatcher.UnavailableDispatcherOperationException\n\tat x.Dispatcher.getJobMasterGateway(Y)"),
+    ],
+)
+def test_any_other_error_of_checkpoints_is_told_at_once(status: int, said: str) -> None:
+    found, _ = cycle(_while_initializing(told({"errors": ["Internal server error.", said]}, status)))
+    assert [(skip.reason, skip.subject.rpartition("/")[2]) for skip in found.skips] == [("http_error", "checkpoints")]
 
 
 def _large(parallelism: int) -> Answer:

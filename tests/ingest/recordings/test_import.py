@@ -111,6 +111,70 @@ def test_a_bad_line_costs_one_skip_and_nothing_else(tmp_path, junk, reason):
     assert skips[0].detail
 
 
+STARTS = RECORDINGS.parent / "starts"
+
+
+def entries(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def recorded_again(tmp_path, entry, *after_s):
+    """One entry, as it would be recorded once more at each time."""
+    return recording(tmp_path, b"\n".join(json.dumps(entry | {"ts": entry["ts"] + late_s}).encode() for late_s in after_s))
+
+
+def unknown_backpressure():
+    return next(one for one in entries(RECORDINGS / "1.20.5/B/rest.jsonl") if one["status"] == 500 and "/backpressure" in one["path"])
+
+
+def unknown_checkpoints(version="2.3.0"):
+    return next(one for one in entries(STARTS / f"{version}.jsonl") if one["status"] == 500)
+
+
+@pytest.mark.parametrize("start", sorted(STARTS.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_what_flink_could_not_tell_of_a_job_that_it_initialized_is_no_skip(tmp_path, start):
+    found = found_in(recording(tmp_path, start.read_bytes()))
+    assert [record for record in found if type(record).__name__ == "Skip"] == []
+    assert {record.state for record in found if type(record).__name__ == "Job"} == {"INITIALIZING"}
+
+
+@pytest.mark.parametrize("name", ["B", "C2", "G", "H", "I", "K"])
+def test_back_pressure_before_there_are_metrics_of_subtasks_is_no_skip(name):
+    assert [skip for skip in skips_in(RECORDINGS / "1.20.5" / name) if skip.subject.endswith(("/backpressure", "/checkpoints"))] == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "means"),
+    [(unknown_backpressure(), "has metrics of none of its subtasks"), (unknown_checkpoints(), "still initializing this job")],
+    ids=["backpressure", "checkpoints"],
+)
+def test_what_flink_could_not_tell_for_minutes_is_a_skip(tmp_path, entry, means):
+    (skip,) = skips_in(recorded_again(tmp_path, entry, 0, 60, 119, 121))
+    assert (skip.subject, skip.reason) == (entry["path"], "http_error")
+    assert means in skip.detail
+
+
+def test_what_flink_told_in_between_was_not_unknown_for_minutes(tmp_path):
+    entry = unknown_checkpoints()
+    known = next(one for one in entries(STARTS / "2.3.0.jsonl") if one["path"] == entry["path"] and one["status"] == 200)
+    times = [entry | {"ts": entry["ts"] + late_s} for late_s in (0, 60)]
+    later = [known | {"ts": entry["ts"] + 90}, entry | {"ts": entry["ts"] + 130}]
+    assert skips_in(recording(tmp_path, b"\n".join(json.dumps(one).encode() for one in (*times, *later)))) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"status": 503},
+        {"body": {"errors": ["Internal server error.", "java.util.concurrent.TimeoutException: Invocation timed out."]}},
+        {"body": {"errors": ["Internal server error."], "reason": ["initializing"]}},
+        {"body": "initializing"},
+    ],
+)
+def test_any_other_failure_is_a_skip_at_once(tmp_path, changed):
+    assert [skip.reason for skip in skips_in(recorded_again(tmp_path, unknown_checkpoints() | changed, 0))] == ["http_error"]
+
+
 def test_a_line_beyond_the_limit_is_skipped_in_bounded_memory(tmp_path):
     path = tmp_path / "rest.jsonl"
     path.write_bytes(b"first\n" + b"x" * 10_000_000 + b"\nlast\n")

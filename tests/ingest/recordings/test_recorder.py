@@ -59,6 +59,20 @@ def test_a_recorded_cluster_imports_with_all_its_facts(tmp_path: Path) -> None:
         assert row["in_pool_usage"] and row["busy_ms_per_s"] and row["host"] and len(row["host"]) == row["parallelism"]
 
 
+def test_what_flink_could_not_tell_yet_is_none_of_an_import_s_skips(tmp_path: Path) -> None:
+    start = (Path(__file__).parents[2] / "fixtures/starts/2.3.0.jsonl").read_text().splitlines()
+    unknown = next(told(entry["body"], 500) for entry in map(json.loads, start) if entry["status"] == 500)
+    other = told({"errors": ["Internal server error.", "java.util.concurrent.TimeoutException"]}, 500)
+    base = recorded("1.20.5/E")
+
+    def starting(path: str, headers: dict[str, str]) -> Reply:
+        return unknown if path.endswith("/checkpoints") else other if path.endswith("/exceptions") else base(path, headers)
+
+    recording_of(starting, tmp_path / "case")
+    skips = imported(tmp_path / "case", tmp_path / "lake").skips
+    assert [skip.subject.rpartition("/")[2] for skip in skips] == ["exceptions"]
+
+
 def test_several_polls_are_recorded_once_per_answer(tmp_path: Path) -> None:
     summary = recording_of(recorded("1.20.5/B"), tmp_path / "case", seconds=2.5)
     lines = [json.loads(line) for line in (tmp_path / "case/rest.jsonl").read_text().splitlines()]
