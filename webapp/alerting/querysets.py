@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from webapp.alerting.choices import OPEN, AlertState, Mute
 
@@ -31,6 +31,14 @@ class AlertQuerySet(QuerySet["Alert"]):
 
     def to_notify(self) -> Self:
         return self.filter(tell_since__isnull=False, muted_by=Mute.NONE)
+
+    def with_names(self) -> Self:
+        """Each with what its finding is ``related`` to, so that names in its title are known as such; nothing where that is gone."""
+        return self.annotate(related=F("finding__related"))
+
+    def with_all_names(self) -> Self:
+        """With the finding's ``data`` as well, which has those in all its texts: for one alert, since it may be long."""
+        return self.with_names().annotate(data=F("finding__data"))
 
     def overlapping(self, start: datetime, end: datetime) -> Self:
         return self.filter(Q(ends_at__isnull=True) | Q(ends_at__gte=start), starts_at__lte=end)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q
 
@@ -19,11 +20,14 @@ MOST_FINDINGS = 2_000
 
 @dataclass(frozen=True)
 class StatusReason:
-    """The worst finding, and how many more matters there are."""
+    """The worst finding, with the names that its title may hold, and how many more matters there are."""
 
     pk: int
     badge: Badge
     title: str
+    subject: str
+    job_name: str | None
+    related: list[dict[str, Any]]
     more: int = 0
 
 
@@ -37,7 +41,9 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
         severity_rank__gt=SEVERITY_RANK[Severity.INFO],
     )
     found: dict[tuple[str, str], dict[tuple[str, str], Finding]] = defaultdict(dict)
-    columns = ("cluster", "job_id", "rule", "subject_id", "severity", "severity_rank", "last_seen", "title")
+    columns = (
+        "cluster", "job_id", "rule", "subject_id", "severity", "severity_rank", "last_seen", "title", "subject", "job_name", "related",
+    )  # fmt: skip
     for finding in listed.only(*columns).order_by(*WORST_FIRST)[:MOST_FINDINGS]:
         found[finding.cluster, finding.job_id].setdefault((finding.rule, finding.subject_id), finding)
     return {key: _reason(list(matters.values())) for key, matters in found.items()}
@@ -45,4 +51,5 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
 
 def _reason(matters: list[Finding]) -> StatusReason:
     worst = min(matters, key=lambda one: (-one.severity_rank, precedence(one.rule)))
-    return StatusReason(worst.pk, severity_badge(worst.severity), worst.title, len(matters) - 1)
+    names = worst.subject, worst.job_name, worst.related
+    return StatusReason(worst.pk, severity_badge(worst.severity), worst.title, *names, len(matters) - 1)

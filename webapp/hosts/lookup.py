@@ -149,7 +149,7 @@ def findings_of(host: str, clusters: Sequence[str], start: datetime, end: dateti
     """That name it and are open or were seen in this time; open ones first, the worst first. One query."""
     named = FindingHost.objects.filter(host=host, cluster__in=clusters)
     at_that_time = Q(state=FindingState.OPEN) | Q(last_seen__gte=start, first_seen__lte=end)
-    found = Finding.objects.filter(at_that_time, pk__in=named.values("finding")).defer("evidence", "related", "data")
+    found = Finding.objects.filter(at_that_time, pk__in=named.values("finding")).defer("evidence", "data")
     return list(found.order_by("-state", "-severity_rank", "-last_seen", "-id")[:MOST_FINDINGS])
 
 

@@ -12,6 +12,7 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.findings.models import Finding
 from webapp.hosts.lookup import HostJob, called, jobs_called
 from webapp.hosts.models import HostEvent
+from webapp.wording.filters import names_of
 from webapp.wording.translation import translated
 
 MOST_MOMENTS = 200
@@ -98,7 +99,7 @@ def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
         yield Moment(
             one.first_seen,
             SEVERE.get(one.severity, "done"),
-            gettext("Found: %(title)s") % {"title": translated(one.title)},
+            gettext("Found: %(title)s") % {"title": translated(one.title, names_of(one))},
             one.rule,
             jobs,
             finding=one.pk,
@@ -107,7 +108,7 @@ def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
             yield Moment(
                 one.closed_at,
                 "ok",
-                gettext("No longer found: %(title)s") % {"title": translated(one.title)},
+                gettext("No longer found: %(title)s") % {"title": translated(one.title, names_of(one))},
                 one.rule,
                 jobs,
                 finding=one.pk,

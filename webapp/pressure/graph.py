@@ -11,6 +11,7 @@ from webapp.charts.job_graph import COMPACT, FULL, NARROW, Edge, Geometry, Layou
 from webapp.lib.quantities import usage_text
 from webapp.pressure.blame import NOBODY, Blame
 from webapp.pressure.models import PressureWindow
+from webapp.wording.filters import names_of
 from webapp.wording.translation import translated
 
 BAR_PX = 84
@@ -144,7 +145,8 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
 
 def _verdict_on(key: str, blame: Blame) -> str:
     if key in blame.origins:
-        return gettext("; origin of the pressure: %(title)s") % {"title": translated(blame.origins[key].finding.title)}
+        found = blame.origins[key].finding
+        return gettext("; origin of the pressure: %(title)s") % {"title": translated(found.title, names_of(found))}
     return gettext(" by %(holder)s") % {"holder": blame.held[key]} if key in blame.held else ""
 
 

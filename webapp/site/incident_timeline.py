@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
+from types import SimpleNamespace
 from typing import Any
 
 from django.utils.translation import gettext
@@ -21,6 +22,7 @@ from webapp.incidents.models import Incident
 from webapp.lib.instants import instant_text
 from webapp.lib.timeranges import TimeRange
 from webapp.reports.document import Moment
+from webapp.wording.filters import names_of
 from webapp.wording.translation import translated
 
 MOST_OF_A_KIND = 500
@@ -82,7 +84,7 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
             found.first_seen,
             "finding",
             SEVERE.get(found.severity, "done"),
-            gettext("Found: %(title)s") % {"title": translated(found.title)},
+            gettext("Found: %(title)s") % {"title": translated(found.title, names_of(found))},
             detail,
             job_name=name,
         )
@@ -91,7 +93,7 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
                 found.closed_at,
                 "finding",
                 "ok",
-                gettext("No longer found: %(title)s") % {"title": translated(found.title)},
+                gettext("No longer found: %(title)s") % {"title": translated(found.title, names_of(found))},
                 found.rule,
                 job_name=name,
             )
@@ -99,22 +101,25 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
 
 def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Moment]:
     rows = AlertEvent.objects.filter(alert__incident__uid=incident.uid, at__range=span).exclude(kind=Happened.PENDING)
-    read = rows.order_by("-id").values_list("at", "kind", "who", "comment", "alert__title", "alert__job_name", "alert__severity")
+    read = rows.order_by("-id").values_list(
+        *("at", "kind", "who", "comment"),
+        *("alert__title", "alert__severity", "alert__job_name", "alert__subject", "alert__finding__related"),
+    )
     events = list(read[:MOST_OF_A_KIND])
     # One notice, one acknowledgement of several alerts is one line.
     by_act = groupby(sorted(events, key=lambda row: row[:4]), key=lambda row: row[:4])
     for (at, kind, who, comment), group in by_act:
         alike = list(group)
         of_kind, tone = _EVENTS.get(Happened(kind), ("alert", "done"))
+        *_, stored, severity, job_name, subject, related = alike[0]
         if tone == "crit":
-            tone = SEVERE.get(alike[0][6], "warn")
-        title = (
-            alike[0][4] if len(alike) == 1 else gettext("%(number)s alerts, first %(alike)s") % {"number": len(alike), "alike": alike[0][4]}
-        )
+            tone = SEVERE.get(severity, "warn")
+        first = translated(stored, names_of(SimpleNamespace(subject=subject, job_name=job_name, related=related)))
+        title = first if len(alike) == 1 else gettext("%(number)s alerts, first %(alike)s") % {"number": len(alike), "alike": first}
         did = _capital(gettext(str(Happened(kind).label)))
         form = gettext("%(did)s by %(who)s: %(title)s") if who else gettext("%(did)s: %(title)s")
-        words = form % {"did": did, "who": who, "title": translated(title)}
-        yield Moment(at, of_kind, tone, words, story_words(kind, comment), job_name=alike[0][5] or "" if len(alike) == 1 else "")
+        words = form % {"did": did, "who": who, "title": title}
+        yield Moment(at, of_kind, tone, words, story_words(kind, comment), job_name=job_name or "" if len(alike) == 1 else "")
 
 
 def _capital(words: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import template
 
+from spark_jobs.diagnosis.wording import brief
 from webapp.wording.translation import translated as translated_text
 from webapp.wording.translation import unit_text
 
@@ -28,7 +29,7 @@ def unit(text: str) -> str:
 
 
 def names_of(of: Any) -> set[str]:
-    """Names of jobs, vertices, hosts and files that a finding's texts may hold."""
+    """Names of jobs, vertices, hosts and files that a finding's texts may hold, long ones as these cut them, too."""
     if of is None or isinstance(of, str):
         return {of} if of else set()
     named = (_loaded(of, field) for field in ("subject", "job_name", "cluster", "name"))
@@ -37,7 +38,8 @@ def names_of(of: Any) -> set[str]:
         found.update(_texts(related.get("subject") if isinstance(related, dict) else None))
         found.update(_texts(related.get("path") if isinstance(related, dict) else None))
     found.update(_named(_loaded(of, "data")))
-    return set(sorted(found)[:_MOST_NAMES])
+    known = sorted(found)[:_MOST_NAMES]
+    return {*known, *map(brief, known)}
 
 
 def _loaded(of: Any, field: str) -> Any:

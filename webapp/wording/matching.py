@@ -14,6 +14,7 @@ MOST_STEPS = 400
 SENTENCE_END = re.compile(r"(?<=[.!?]) (?=\S)")
 COUNTED = re.compile(r"([\d,]+) ([a-z][a-z' -]*)")
 _TWO_SENTENCES = re.compile(r"[.!?] [A-Z]")
+_ONE_WORD = re.compile(r"\S+(?: \([\d,]+\))?")
 _MORE = re.compile(r"(?s)(.+) and ([\d,]+) more")
 _LIGHT = 14
 """Letters of a form of which too few are always the same to take names of several words for its values."""
@@ -67,7 +68,7 @@ class Forms:
         if kind == PHRASE:
             return not value.strip() or self.knows(value) or all(map(self.knows, listed(value)[0]))
         if kind == NAMES:
-            return all(" " not in item for item in listed(value)[0])
+            return all(map(is_one_word, listed(value)[0])) or (form.weight >= _LIGHT and not _TWO_SENTENCES.search(value))
         return kind != NAME or not (_TWO_SENTENCES.search(value) or (form.weight < _LIGHT and " " in value))
 
 
@@ -80,6 +81,11 @@ def listed(value: str) -> tuple[list[str], str | None]:
     """Items of ``a, b and 4 more``, and how many more there are."""
     more = _MORE.fullmatch(value)
     return [piece for part in (more[1] if more else value).split(", ") for piece in part.split(" and ")], more[2] if more else None
+
+
+def is_one_word(item: str) -> bool:
+    """A name without a space, or how often that is so of it: ``parse (2)``."""
+    return _ONE_WORD.fullmatch(item) is not None
 
 
 def is_counted(text: str, counted: Container[str]) -> bool:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from django.utils.translation import get_language, gettext
 
 from webapp.wording.forms import FOREIGN, NAME, NAMES, NUMBER, PHRASE, fits, put_in
-from webapp.wording.matching import COUNTED, FORMS, SENTENCE_END, listed, spellings
+from webapp.wording.matching import COUNTED, FORMS, SENTENCE_END, is_one_word, listed, spellings
 from webapp.wording.sentences import STAND_INS
 
 MOST_LETTERS = 6_000
@@ -174,7 +174,7 @@ def _several(value: str, depth: int) -> str | None:
 def _names(value: str) -> str:
     """What stands between names is ours only where it cannot be a part of one: between marked names, numbers, or names of one word."""
     items, more = listed(value)
-    if any(" " in item for item in items):
+    if not all(map(is_one_word, items)):
         return _joined([value.removesuffix(f" and {more} more")], more) if more else value
     if len(items) < 2 and not more:
         return value

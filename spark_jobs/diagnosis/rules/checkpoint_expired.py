@@ -119,7 +119,9 @@ def _cause(
     if expired.subtasks and expired.acknowledged is not None:
         lacking = expired.subtasks - expired.acknowledged
         by_vertex = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
-        who = f"{lacking} of {expired.subtasks} subtasks had not acknowledged{f': {by_vertex}' if by_vertex else ''}. "
+        who = f"{lacking} of {expired.subtasks} subtasks had not acknowledged. "
+        if by_vertex:
+            who = f"{lacking} of {expired.subtasks} subtasks had not acknowledged: {by_vertex}. "
     if holder and phase == "async":
         return f"{who}They had taken their snapshots and were still writing; there was back-pressure from {holder.brief} as well."
     if holder:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -22,6 +22,7 @@ from webapp.alerting.choices import BLIND, AlertState, Mute
 from webapp.alerting.filters import ANY_STATE, OPEN_STATE, AlertFilters
 from webapp.alerting.models import Alert
 from webapp.alerting.notice_content import muted_names
+from webapp.alerting.querysets import AlertQuerySet
 from webapp.delivery.models import Delivery
 from webapp.findings.badges import CONFIDENCE_MEANS, severity_badge
 from webapp.findings.choices import Severity
@@ -61,7 +62,8 @@ STATES = {
 @require_GET
 def alerts(request: HttpRequest) -> HttpResponse:
     filters = AlertFilters.of_page(request.GET, Alert.objects.all())
-    listed = page(filters.qs.defer("cause", "evidence", "labels", "fired"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    found = cast(AlertQuerySet, filters.qs).with_names().defer("cause", "evidence", "labels", "fired")
+    listed = page(found, filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     state = filters.values.get("state", "")
     context: dict[str, Any] = {
         "filters": filters,
@@ -89,12 +91,12 @@ def alerts(request: HttpRequest) -> HttpResponse:
 def _resolved_lately() -> list[Alert]:
     """What is shown where nothing alerts."""
     resolved = Alert.objects.filter(state=AlertState.RESOLVED, resolved_at__gte=timezone.now() - LATELY).order_by("-resolved_at")
-    return list(resolved.defer("cause", "evidence", "labels", "fired")[:MOST_RESOLVED])
+    return list(resolved.with_names().defer("cause", "evidence", "labels", "fired")[:MOST_RESOLVED])
 
 
 @require_GET
 def alert(request: HttpRequest, uid: str) -> HttpResponse:
-    found = get_object_or_404(Alert.objects.select_related("group", "silence", "maintenance", "inhibited_by"), uid=uid)
+    found = get_object_or_404(Alert.objects.with_all_names().select_related("group", "silence", "maintenance", "inhibited_by"), uid=uid)
     return render(request, "alerting/alert.html", _about(request, found))
 
 

@@ -48,7 +48,7 @@ LEAST_AIR = timedelta(minutes=2)
 
 def findings(request: HttpRequest) -> HttpResponse:
     filters = FindingFilters.of_page(request.GET, Finding.objects.all())
-    listed = page(filters.qs.defer("cause", "evidence", "related", "data"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    listed = page(filters.qs.defer("cause", "evidence", "data"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     context: dict[str, Any] = {
         "filters": filters,
         "state": filters.values.get("state"),
@@ -75,7 +75,7 @@ def findings(request: HttpRequest) -> HttpResponse:
 def _closed_lately() -> list[Finding]:
     """What is shown where nothing is open."""
     closed = Finding.objects.closed().filter(closed_at__gte=timezone.now() - LATELY).order_by("-closed_at")
-    return list(closed.defer("cause", "evidence", "related", "data")[:MOST_CLOSED])
+    return list(closed.defer("cause", "evidence", "data")[:MOST_CLOSED])
 
 
 def finding(request: HttpRequest, pk: int) -> HttpResponse:

@@ -85,7 +85,7 @@ def incidents(request: HttpRequest) -> HttpResponse:
 def _closed_lately() -> list[Incident]:
     """What is shown where nothing is open."""
     closed = Incident.objects.listed().filter(state=IncidentState.CLOSED, last_seen__gte=timezone.now() - LATELY)
-    return list(closed.order_by("-last_seen")[:MOST_CLOSED])
+    return list(closed.select_related("cause").order_by("-last_seen")[:MOST_CLOSED])
 
 
 @require_GET
@@ -104,7 +104,10 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     time_range = of_request(request, now, lasted)
     of_it = members(found)
     alerts = (
-        Alert.objects.filter(incident__uid=found.uid).order_by("-severity_rank", "starts_at", "id").defer("evidence", "labels", "fired")
+        Alert.objects.filter(incident__uid=found.uid)
+        .with_names()
+        .order_by("-severity_rank", "starts_at", "id")
+        .defer("evidence", "labels", "fired")
     )
     alert_rows = [(one, alert_badge(one), badges(one)) for one in sorted(alerts[:MOST_ALERTS], key=lambda one: not one.is_open)]
     story = timeline(found, of_it, time_range)
