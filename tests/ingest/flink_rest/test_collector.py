@@ -291,6 +291,14 @@ def _initializing(version: str) -> Reply:
     return next(told(entry["body"], 500) for entry in entries if entry["status"] == 500)
 
 
+def _started(version: str, which: int) -> Answer:
+    """What that release said of a job first (0), while it initialized it, or last (-1)."""
+    said: dict[str, list[Reply]] = {}
+    for entry in map(json.loads, (STARTS / f"{version}.jsonl").read_text().splitlines()):
+        said.setdefault(entry["path"], []).append(told(entry["body"], entry["status"]))
+    return lambda path, headers: said.get(path, [told({"errors": ["Not found."]}, 404)])[which]
+
+
 def _while_initializing(broken: Reply) -> Answer:
     answers = recorded("1.20.5/B")
     return lambda path, headers: broken if path.endswith("/checkpoints") else answers(path, headers)
@@ -302,6 +310,14 @@ def test_checkpoints_of_a_job_that_flink_still_initializes_are_not_known_yet(ver
     assert not first.skips and of_kind(first, Job) and not of_kind(first, Checkpoint)
     second, _ = cycle(recorded("1.20.5/B"), first.cursor, after_s=30)
     assert not second.skips and of_kind(second, Checkpoint)
+
+
+@pytest.mark.parametrize("version", ["1.18.1", "1.19.3", "1.20.5", "2.3.0"])
+def test_settings_of_a_job_are_read_once_it_is_initialized(version: str) -> None:
+    first, _ = cycle(_started(version, 0))
+    second, _ = cycle(_started(version, -1), first.cursor, after_s=30)
+    told_by = [[(job.state, job.state_backend) for job in of_kind(found, Job)] for found in (first, second)]
+    assert told_by == [[("INITIALIZING", None)], [("RUNNING", "EmbeddedRocksDBStateBackend")]]
 
 
 def test_a_job_that_is_initialized_for_minutes_is_told_until_it_is_done() -> None:
