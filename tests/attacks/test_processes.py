@@ -16,7 +16,7 @@ from tests.integration.running import RunningWeir, until
 from webapp.supervisor.services import QUEUES
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
-PARTS = ("gunicorn", "valkey-server", "(fork-server)", "(beat)", *(f"(worker-{queue})" for queue in QUEUES))
+PARTS = ("gunicorn", "valkey-server", "ingest replay", "(fork-server)", "(beat)", *(f"(worker-{queue})" for queue in QUEUES))
 """Words of command lines, or names of what was forked."""
 BACK_WITHIN_S = 120
 
@@ -39,7 +39,7 @@ def test_a_process_that_is_killed_comes_back_and_the_house_stands(running: Runni
 
 
 def test_every_process_is_among_those_that_were_killed(running: RunningWeir) -> None:
-    spared = ("webapp.supervisor", "spark", "java", "recordings")
+    spared = ("webapp.supervisor", "spark", "java")
     unknown = [command for command in running.processes().values() if not any(words in command for words in (*PARTS, *spared))]
     assert not unknown
 

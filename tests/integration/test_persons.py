@@ -17,6 +17,8 @@ from tests.postgresql import postgresql
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
+TAKEN_BACK = "A minute that was still running led to this finding"
+TAKEN_BACK_AT_MOST = 5
 SCREENS = [("light", 1440), ("dark", 1440), ("light", 390), ("dark", 390)]
 
 
@@ -55,10 +57,22 @@ def newest(weir: RunningWeir, rule: str) -> dict[str, Any]:
     return found[0]
 
 
+def opens_a_finding(visitor: Visitor) -> str:
+    """What a page of a job leads to, and the text there. Between the page and the key that follows its link a whole minute may have taken
+    the finding back, which is said: then the job has others."""
+    of_job = visitor.page.url
+    for _ in range(TAKEN_BACK_AT_MOST):
+        visitor.follow("main h3 a[href^='/findings/'], main a.name[href^='/findings/']")
+        if TAKEN_BACK not in (told := visitor.text()):
+            return told
+        visitor.page.goto(of_job)
+        visitor.look()
+    raise AssertionError(f"All findings of {of_job} were taken back before they were opened")
+
+
 def test_on_call_goes_from_the_fleet_over_a_sick_job_to_cause_evidence_and_runbook(visitor: Visitor, weir: RunningWeir) -> None:
     visitor.follow("main .jobs a[href^='/jobs/']")
-    visitor.follow("main h3 a[href^='/findings/'], main a.name[href^='/findings/']")
-    told = visitor.text()
+    told = opens_a_finding(visitor)
     assert "Next:" in told and "Runbook" in told and "Evidence" in told
     visitor.follow("main dl.facts a[href^='/rules/']")
     assert "Look first" in visitor.text() or "Act now" in visitor.text()
