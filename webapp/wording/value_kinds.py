@@ -86,6 +86,8 @@ def _kind(value: ast.expr, known: Sources, depth: int) -> str:
         return FOREIGN
     if isinstance(value, ast.Name) and value.id in _OF_OTHERS:
         return FOREIGN
+    if isinstance(value, ast.Attribute) and value.attr == "path":  # whatever function is called so
+        return NAME
     if isinstance(value, ast.Attribute):
         return _of_function(value.attr, value, known, depth) or _of_field(value.attr, known, depth)
     return _of_name(value, known, depth) if isinstance(value, ast.Name) else NAME

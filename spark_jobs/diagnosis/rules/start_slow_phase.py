@@ -17,7 +17,7 @@ HELD_UP, RATIO, LONGER = f"{RULE}.held_up_ms", f"{RULE}.over_earlier", f"{RULE}.
 LOOK_BACK_MS = 600_000
 BEGINS = ("deploy", "restart", "rescale")
 """Annotations that a start follows."""
-PHASES = {
+_DOING = {
     "graph": "building the execution graph and reading the snapshot that it restores",
     "cancel": "cancelling the tasks of the attempt before",
     "slots": "waiting for slots",
@@ -60,7 +60,7 @@ def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
     """Phases of the newest start that took much longer, how long, and the median of earlier ones; most lost first."""
     *earlier, start = window.starts
     found = []
-    for phase in PHASES:
+    for phase in _DOING:
         before = [value for one in earlier if (value := _duration_ms(one, phase)) is not None]
         took_ms = _duration_ms(start, phase)
         if took_ms is not None and before:
@@ -99,7 +99,7 @@ def _title(start: JobStart, slowest: Any, longer: list[tuple[str, int, int]]) ->
     if slowest:
         return f"{subtask_text(slowest['name'], slowest['subtask'])} held the {start.kind} up for {ms_text(start.held_up_ms)}"
     phase, took_ms, usual_ms = longer[0]
-    return f"{PHASES[phase][0].upper()}{PHASES[phase][1:]} took {ms_text(took_ms)}, otherwise {ms_text(usual_ms)}"
+    return f"{_DOING[phase][0].upper()}{_DOING[phase][1:]} took {ms_text(took_ms)}, otherwise {ms_text(usual_ms)}"
 
 
 def _held_up(start: JobStart, slowest: Any) -> Iterator[str]:
@@ -108,14 +108,14 @@ def _held_up(start: JobStart, slowest: Any) -> Iterator[str]:
         where = f" on {place}" if place else ""
         yield (
             f"{subtask_text(slowest['name'], slowest['subtask'])}{where} needed {ms_text(slowest['own_ms'])} from its deployment until it "
-            f"ran, most of it {PHASES[_phase_of(slowest)]}; {count_text(start.stragglers, 'task')} of {start.tasks} took three times as "
+            f"ran, most of it {_DOING[_phase_of(slowest)]}; {count_text(start.stragglers, 'task')} of {start.tasks} took three times as "
             f"long as the median of their vertex, and the others waited {ms_text(start.held_up_ms)}."
         )
 
 
 def _compared(longer: list[tuple[str, int, int]]) -> Iterator[str]:
     for phase, took_ms, usual_ms in longer:
-        yield f"Time for {PHASES[phase]}: {ms_text(took_ms)}; at earlier starts of this job the median is {ms_text(usual_ms)}."
+        yield f"Time for {_DOING[phase]}: {ms_text(took_ms)}; at earlier starts of this job the median is {ms_text(usual_ms)}."
 
 
 def _phase_of(task: Any) -> str:

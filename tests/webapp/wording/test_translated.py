@@ -14,6 +14,7 @@ from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.samples import JobWindow
 from tests.diagnosis.jobs import LIMITS
+from tests.played import of_rule
 from tests.windows import recorded, recorded_windows
 from webapp.wording import generated
 from webapp.wording.filters import names_of
@@ -64,6 +65,20 @@ def test_what_rules_say_of_a_recording_is_chinese_and_stays_english_in_english(r
     assert left == {}
     with translation.override("en"):
         assert all(translated(text, names) == text for text, names in said)
+
+
+@pytest.mark.parametrize(
+    ("played", "rule", "said"),
+    [
+        ("1.20.5/slow-restore", "start.slow_phase", "大部分在恢复状态并打开算子；"),
+        ("1.20.5/lost-file", "restore.missing_file", "enrich (1) 在恢复状态时查找 "),
+    ],
+)
+def test_a_cause_of_words_and_of_a_path_is_chinese_throughout(played, rule, said, chinese):
+    finding = SimpleNamespace(**of_rule(played, rule)[0])
+    shown = translated(finding.cause, names_of(finding))
+    assert said in shown
+    assert ENGLISH.findall(shown) == []
 
 
 def test_every_rule_and_the_reason_of_every_threshold_is_chinese(chinese):
