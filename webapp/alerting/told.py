@@ -1,16 +1,25 @@
 """What Weir itself says in the story of an alert: stored in English, read in the language of the page."""
 
+from collections.abc import Iterable
+
 from django.utils.translation import gettext
 
 from webapp.alerting.choices import Happened
 from webapp.wording.translation import translated
 
-_NOTICE, _NOBODY = ", notice ", ": nobody, since no endpoint takes it"
+NOBODY = ": nobody, since no endpoint takes it"
+"""How what no endpoint took ends."""
+_NOTICE = ", notice "
 
 
 def stored(kind: str, uid: str) -> str:
     """``uid``: of the notice; empty where no endpoint took it."""
-    return f"{kind}{_NOTICE}{uid}" if uid else f"{kind}{_NOBODY}"
+    return f"{kind}{_NOTICE}{uid}" if uid else f"{kind}{NOBODY}"
+
+
+def taken(comments: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Of alerts, by number, with what is ``stored``: the uid of each notice that an endpoint took."""
+    return [(alert, uid) for alert, text in comments if (uid := text.partition(_NOTICE)[2])]
 
 
 def story_words(kind: str, comment: str) -> str:
@@ -23,7 +32,7 @@ def story_words(kind: str, comment: str) -> str:
 
 
 def _of_notice(text: str) -> str:
-    if text.endswith(_NOBODY):
-        return gettext("%(kind)s: nobody, since no endpoint takes it") % {"kind": gettext(text.removesuffix(_NOBODY))}
+    if text.endswith(NOBODY):
+        return gettext("%(kind)s: nobody, since no endpoint takes it") % {"kind": gettext(text.removesuffix(NOBODY))}
     kind, mark, uid = text.partition(_NOTICE)
     return gettext("%(kind)s, notice %(uid)s") % {"kind": gettext(kind), "uid": uid} if mark else text

@@ -36,7 +36,7 @@ def queue(notice: Notice) -> int:
 
 def queue_all(notices: list[Notice]) -> int:
     """As :func:`queue`, of several with few queries."""
-    endpoints = [(endpoint, _matchers(endpoint), endpoint.min_rank) for endpoint in Endpoint.objects.filter(enabled=True)]
+    endpoints = [(endpoint, matchers_of(endpoint), endpoint.min_rank) for endpoint in Endpoint.objects.filter(enabled=True)]
     rows = []
     for notice in notices:
         for endpoint, matchers, min_rank in endpoints:
@@ -96,7 +96,7 @@ def _insert(rows: list[tuple[Delivery, tuple[NoticeAlert, ...]]]) -> int:
     return len(fresh)
 
 
-def _matchers(endpoint: Endpoint) -> tuple[Matcher, ...]:
+def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
     """Stored matchers that cannot be read take everything: one notice too many is better than none, and no alert of others waits."""
     try:
         return endpoint.parsed_matchers

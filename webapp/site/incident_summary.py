@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext, ngettext
 
 from spark_jobs.serving import FAILED_OUTCOMES, UNSETTLED_OUTCOMES
@@ -100,9 +100,9 @@ def _recovery_point(of_jobs: Q, now: datetime) -> list[str]:
     return [gettext("Last completed checkpoint: %(age)s; a failure now replays what came since.") % {"age": age_text(oldest, now)}]
 
 
-def told(alert_uids: Iterable[str]) -> list[Told]:
-    """Who was notified of these alerts, the newest first. One query."""
-    rows: Any = Delivery.objects.filter(alerts__alert_uid__in=list(alert_uids)).select_related("endpoint").defer("payload")
+def told(alert_uids: QuerySet[Any, Any]) -> list[Told]:
+    """Who was notified of these alerts, the newest first. One query; ``alert_uids`` is part of it."""
+    rows: Any = Delivery.objects.filter(alerts__alert_uid__in=alert_uids).select_related("endpoint").defer("payload")
     newest: dict[str, Told] = {}
     for row in rows.order_by("-id").distinct()[:MOST_DELIVERIES]:
         receiver = row.mail_to or row.endpoint.name

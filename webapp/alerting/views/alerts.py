@@ -23,6 +23,7 @@ from webapp.alerting.filters import ANY_STATE, OPEN_STATE, AlertFilters
 from webapp.alerting.models import Alert
 from webapp.alerting.notice_content import muted_names
 from webapp.alerting.querysets import AlertQuerySet
+from webapp.alerting.unnotified import why_nobody
 from webapp.delivery.models import Delivery
 from webapp.findings.badges import CONFIDENCE_MEANS, severity_badge
 from webapp.findings.choices import Severity
@@ -154,7 +155,8 @@ def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
     described: Any = finding if finding and found.is_open else found
     rule = all_rules().get(found.rule)
     job = JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id).only("cluster", "job_id", "name").first()
-    deliveries = Delivery.objects.filter(alerts__alert_uid=found.uid).select_related("endpoint").defer("payload").order_by("-id")
+    of_alert = Delivery.objects.filter(alerts__alert_uid=found.uid).select_related("endpoint").defer("payload").order_by("-id")
+    deliveries = list(of_alert[:MOST_DELIVERIES])
     muted_count, muted = muted_names([found.pk]).get(found.pk, (0, ())) if found.rule == BLIND else (0, ())
     beside = Alert.objects.of_job(found.cluster, found.job_id).open().exclude(pk=found.pk).order_by("-severity_rank", "-id")
     until = found.ends_at or now
@@ -170,7 +172,8 @@ def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
         "figures": figures(described.evidence),
         "confidence_means": CONFIDENCE_MEANS.get(found.confidence, ""),
         "events": list(found.events.order_by("-id")[:MOST_EVENTS]),
-        "deliveries": list(deliveries[:MOST_DELIVERIES]),
+        "deliveries": deliveries,
+        "unnotified": None if deliveries else why_nobody([found], now),
         "muted_count": muted_count,
         "muted": muted,
         "muted_until": _muted_until(found, now),

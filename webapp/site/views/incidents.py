@@ -1,6 +1,6 @@
 """Incidents: the list, and one with its findings, its time line, and what can be done about all of it at once."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -18,6 +18,8 @@ from webapp.alerting import incident_actions
 from webapp.alerting.badges import badges
 from webapp.alerting.badges import state_badge as alert_badge
 from webapp.alerting.models import Alert
+from webapp.alerting.unnotified import Unnotified, why_nobody
+from webapp.alerting.without_alert import why_no_alert
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.list_controls import acknowledged_control, rule_control, severity_control
@@ -28,7 +30,7 @@ from webapp.incidents.badges import state_badge
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.export import NAMES
 from webapp.incidents.filters import ANY_STATE, IncidentFilters
-from webapp.incidents.members import members
+from webapp.incidents.members import Member, members
 from webapp.incidents.models import Incident
 from webapp.lib.exports import export_response
 from webapp.lib.instants import day_text, minute_text
@@ -103,25 +105,23 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     lasted = around(found.began_at, max(found.ended_at or now if found.is_open else found.last_seen, found.last_seen), AIR, chosen=False)
     time_range = of_request(request, now, lasted)
     of_it = members(found)
-    alerts = (
-        Alert.objects.filter(incident__uid=found.uid)
-        .with_names()
-        .order_by("-severity_rank", "starts_at", "id")
-        .defer("evidence", "labels", "fired")
-    )
+    of_incident = Alert.objects.filter(incident__uid=found.uid)
+    alerts = of_incident.with_names().order_by("-severity_rank", "starts_at", "id").defer("evidence", "fired")
     alert_rows = [(one, alert_badge(one), badges(one)) for one in sorted(alerts[:MOST_ALERTS], key=lambda one: not one.is_open)]
     story = timeline(found, of_it, time_range)
     moments, of_matter = list(story.moments), matters(of_it)
     is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
     cause = next((one for one in of_it if one.is_cause), None)
     named = FindingHost.objects.filter(finding__in=[one.finding.pk for one in of_it])
+    receivers = told(of_incident.values("uid"))
     context: dict[str, Any] = {
         "incident": found,
         "state": state_badge(found),
         "severity": severity_badge(found.severity),
         "cause": shown(cause.finding) if cause else None,
         "cost": cost(of_it, found.began_at, None if found.is_open else found.ended_at or found.last_seen, now),
-        "told": told(one.uid for one, _, _ in alert_rows),
+        "told": receivers,
+        "unnotified": None if receivers else _why_nobody([one for one, _, _ in alert_rows], of_it, now),
         "matters": of_matter,
         "matters_first": of_matter[:MATTERS_SHOWN],
         "matters_shown": MATTERS_SHOWN,
@@ -130,7 +130,6 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "more_findings": found.finding_count - len(of_it),
         "alerts": alert_rows[:ALERTS_SHOWN],
         "more_alerts": alert_rows[ALERTS_SHOWN:],
-        "alert_count": len(alert_rows),
         "time_range": time_range,
         "range_query": time_range.query if time_range.chosen else "",
         "at_that_time": lasted,
@@ -144,6 +143,10 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "rules": all_rules(),
     }
     return render(request, "incidents/incident.html", context)
+
+
+def _why_nobody(alerts: list[Alert], of_it: list[Member], now: datetime) -> Unnotified:
+    return why_nobody(alerts, now) if alerts else why_no_alert([one.finding for one in of_it])
 
 
 def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]:

@@ -1,0 +1,137 @@
+"""Why nobody was notified of alerts: what holds each back, or why no endpoint took the notice of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext
+
+from webapp.alerting import told
+from webapp.alerting.choices import AlertState, Happened, Mute, Notified
+from webapp.alerting.models import Alert, AlertEvent, AlertGroup
+from webapp.alerting.muting import Mutes
+from webapp.alerting.notifications import pace
+from webapp.delivery.models import Delivery, Endpoint
+from webapp.delivery.outbox import matchers_of
+from webapp.lib import scopes
+from webapp.lib.instants import age_text
+from webapp.lib.labels import matched_labels
+from webapp.lib.matchers import match_all
+
+MOST_NOTICES = 1_000
+
+
+@dataclass(frozen=True)
+class Unnotified:
+    """``reasons``: of how many alerts or findings each holds, and a sentence. ``is_known``: false where somebody may have been notified."""
+
+    reasons: tuple[tuple[int, str], ...]
+    is_known: bool = True
+    elsewhere: str = ""
+    """Uid of the incident that says who was notified."""
+
+    @classmethod
+    def counted(cls, sentences: Iterable[str]) -> "Unnotified":
+        return cls(tuple((count, sentence) for sentence, count in Counter(sentences).items()))
+
+
+def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
+    """Of alerts that no delivery is known of: seven queries at most, however many there are."""
+    reasons = {row.pk: _before_its_notice(row) for row in alerts}
+    due = [row for row in alerts if not reasons[row.pk] and row.told_at is None]
+    of_notice = [row for row in alerts if not reasons[row.pk] and row.told_at is not None]
+    if due:
+        reasons |= _about_to_be_muted(due, now)
+    due = [row for row in due if not reasons[row.pk]]
+    sent = _sent(of_notice)
+    if sent is None:
+        return Unnotified(
+            ((len(alerts), gettext("Whether anybody was notified is no longer known: deliveries of that time are not kept.")),),
+            is_known=False,
+        )
+    # Somebody who sees some clusters sees no endpoints: they are of the whole fleet.
+    endpoints = list(Endpoint.objects.all()) if (due or of_notice) and scopes.current().is_everything else None
+    groups = AlertGroup.objects.in_bulk({row.group_id for row in due}) if due else {}
+    for row in due:
+        reasons[row.pk] = _no_taker(row, endpoints) or _due(row, groups.get(row.group_id), now)
+    for row in of_notice:
+        reasons[row.pk] = _no_taker(row, endpoints) or _taken_by_now(row.pk in sent, endpoints is not None)
+    return Unnotified.counted(reasons[row.pk] for row in alerts)
+
+
+def _before_its_notice(row: Alert) -> str:
+    """Why no notice is made of it; empty where one was, or is due."""
+    if row.told_at is not None:
+        return ""
+    if row.told != Notified.NOTHING:
+        return gettext("It was over before the mute ended.")
+    if row.muted_by:
+        return _muted(row.muted_by)
+    if row.state != AlertState.PENDING:
+        return ""
+    if row.recorded:
+        return gettext("Pending: it did not last for the hold time in the recording.")
+    return gettext("Pending: it has not lasted for the hold time yet.")
+
+
+def _muted(by: str) -> str:
+    if by == Mute.BLIND:
+        return gettext("Muted: the cluster is not seen.")
+    return gettext("Muted by a maintenance window.") if by == Mute.MAINTENANCE else gettext("Muted by a silence.")
+
+
+def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
+    """By what people made since the last evaluation: the next one mutes before it notifies."""
+    mutes = Mutes(now)
+    return {row.pk: _muted(held.by) for row in rows if (held := mutes.of(row)).by}
+
+
+def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
+    since = row.tell_since or now
+    due_at = group.next_due_at if group is not None and group.next_due_at is not None else since + pace().wait
+    when = {"when": age_text(due_at, now)}
+    return (
+        gettext("The notice is due %(when)s.") % when
+        if due_at > now
+        else gettext("The notice was due %(when)s, and is not made yet.") % when
+    )
+
+
+def _sent(rows: Sequence[Alert]) -> set[int] | None:
+    """Numbers of those whose notice an endpoint took, without them. None where what an endpoint took is no longer kept."""
+    if not rows:
+        return set()
+    events = AlertEvent.objects.filter(alert__in=[row.pk for row in rows], kind=Happened.TOLD).order_by("id")
+    taken = told.taken(events.exclude(comment__endswith=told.NOBODY).values_list("alert_id", "comment")[:MOST_NOTICES])
+    if not taken:
+        return set()
+    uids = {uid for _, uid in taken}
+    kept = set(Delivery.objects.filter(notice_uid__in=uids).values_list("notice_uid", flat=True).distinct())
+    return {pk for pk, _ in taken} if uids <= kept else None
+
+
+def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None) -> str:
+    """Empty where an endpoint takes it by what is set now, or where endpoints are not for the viewer to see."""
+    if endpoints is None:
+        return ""
+    if not endpoints:
+        return gettext("There is no endpoint.")
+    enabled = [one for one in endpoints if one.enabled]
+    if not enabled:
+        return gettext("All endpoints are disabled.")
+    labels = matched_labels(row)
+    least = [one.min_rank for one in enabled if match_all(matchers_of(one), labels)]
+    if not least:
+        return gettext("No enabled endpoint matches the labels.")
+    if row.severity_rank < min(least):
+        return gettext("Less severe than what the enabled endpoints that match the labels take.")
+    return ""
+
+
+def _taken_by_now(was_sent: bool, knows_endpoints: bool) -> str:
+    if not knows_endpoints:
+        return gettext("No endpoint took it.")
+    if was_sent:
+        return gettext("No delivery names it; an endpoint would take it by now.")
+    return gettext("No endpoint took the notice; one would by now.")

@@ -1,0 +1,65 @@
+"""Why nothing of an incident alerts, by what is set for the rules of its findings."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.utils.translation import gettext
+
+from webapp.alerting.choices import LEAST_RANK, NO_ALERT
+from webapp.alerting.models import Alert
+from webapp.alerting.policies import Policies
+from webapp.alerting.unnotified import Unnotified
+from webapp.findings.choices import FindingState
+from webapp.findings.models import Finding
+
+MOST_COMPARED = 500
+
+
+def why_no_alert(findings: Sequence[Finding]) -> Unnotified:
+    """Of findings whose incident has no alert: five queries at most, however many there are."""
+    if not findings:
+        gone = gettext("Whether anybody was notified is no longer known: its findings and alerts are not kept.")
+        return Unnotified(((0, gone),), is_known=False)
+    if other := _incident_of_their_alert(findings):
+        went_on = gettext("Its alert lasted on, and is part of another incident.")
+        return Unnotified(((len(findings), went_on),), is_known=False, elsewhere=other)
+    policies = Policies()
+    return Unnotified.counted(_why(row, policies) for row in findings)
+
+
+def _why(row: Finding, policies: Policies) -> str:
+    policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
+    if row.rule in NO_ALERT:
+        return gettext("What explains another finding does not alert by itself.")
+    if not policy.alerts:
+        return gettext("Alerts are switched off for the rule.")
+    if policy.rank(row.severity_rank) < LEAST_RANK:
+        if row.severity_rank >= LEAST_RANK:
+            return gettext("The severity that is set for the rule is below a warning.")
+        return gettext("What is less severe than a warning does not alert.")
+    if policies.why_ended(row.cluster):
+        return gettext("The cluster is no longer watched.")
+    if row.to_alert:
+        return gettext("The next evaluation takes it up.")
+    if row.state == FindingState.CLOSED and timedelta() < policy.hold_before > row.last_seen - row.first_seen:
+        return gettext("What ends within the hold time does not alert.")
+    return gettext("By what is set now it would alert; when it was evaluated it did not.")
+
+
+def _incident_of_their_alert(findings: Sequence[Finding]) -> str:
+    """An alert that is held for long goes with the incident of its newest episode. Empty where there is none."""
+    near = Alert.objects.filter(
+        cluster__in={row.cluster for row in findings},
+        rule__in={row.rule for row in findings},
+        subject_id__in={row.subject_id for row in findings},
+        incident__isnull=False,
+    ).overlapping(min(row.first_seen for row in findings), max(row.last_seen for row in findings))
+    read = ("cluster", "job_id", "earlier_job_ids", "rule", "subject_id", "starts_at", "ends_at", "incident")
+    alerts = list(near.order_by("-id").only(*read)[:MOST_COMPARED])
+    return next((alert.incident_id or "" for alert in alerts if any(_is_of(alert, row) for row in findings)), "")
+
+
+def _is_of(alert: Alert, row: Finding) -> bool:
+    same = (alert.cluster, alert.rule, alert.subject_id) == (row.cluster, row.rule, row.subject_id)
+    is_near = alert.starts_at <= row.last_seen and (alert.ends_at is None or alert.ends_at >= row.first_seen)
+    return same and is_near and row.job_id in (alert.job_id, *alert.earlier_job_ids)
