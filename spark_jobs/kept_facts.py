@@ -27,10 +27,10 @@ from ingest.lake.reader import LakeReader
 from spark_jobs.manifest import BadManifest, Manifest
 from spark_jobs.previous_run import PreviousLost
 from spark_jobs.run_rows import retracted_of, rows_of
+from spark_jobs.serving import REFUSAL_KIND
 
 TABLE = CHECKPOINT_FACTS.name
 FACT, EVENT = "checkpoint_fact", "log_event"
-REFUSAL_KIND = "trigger_refused"
 
 UNFINISHED = -1
 ROWS_A_BATCH = 50_000

@@ -109,6 +109,8 @@ OUTCOMES = ("completed", "declined", "expired", "subsumed", "aborted", "failed",
 FAILED_OUTCOMES = ("declined", "expired", "failed")
 UNSETTLED_OUTCOMES = ("in_progress", "preflight")
 """Not ended, or never begun: they say nothing about how checkpoints end."""
+REFUSAL_KIND = "trigger_refused"
+"""Log events of triggers that were refused; those without a checkpoint id have no fact."""
 PHASES = ("start_delay", "alignment", "sync", "async")
 
 SLOPE_SPAN_H = 0.5

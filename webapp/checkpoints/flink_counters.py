@@ -4,16 +4,18 @@ Flink counts checkpoints and savepoints since its JobManager leads the job. As f
 cancel took with it and, since 1.14, triggers that were refused and never got an id. Its answer may be some seconds old.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Sum
+from django.db.models import Case, Count, F, Q, Sum, When
+from django.db.models.functions import TruncDay
 
-from spark_jobs.serving import FAILED_OUTCOMES
+from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, REFUSAL_KIND
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
-from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
 from webapp.lib.instants import EARLIEST, of_json
 
 ANSWER_OLD_BY = timedelta(seconds=5)
@@ -47,28 +49,48 @@ class Counters:
 
 
 def counters_of(job: JobCurrent) -> Counters | None:
-    """Three queries; ``None`` where no answer of Flink had counters."""
+    """Five queries; ``None`` where no answer of Flink had counters."""
     reported = job.flink_counts if isinstance(job.flink_counts, Mapping) else {}
     at = of_json(reported.get("at"))
     if at is None:
         return None
     flink = Counts(**{name: reported.get(name) for name in ("completed", "failed", "in_progress", "total", "restored")})
-    days = CheckpointRollup.objects.filter(cluster=job.cluster, job_id=job.job_id, period="day")
-    names = ("completed", *FAILED_OUTCOMES, *DROPPED, "in_progress", "preflight")
-    sums = days.aggregate(refusals=Sum("preflight_refusals"), **{name: Sum(f"{name}_count") for name in names})
-    if sums["completed"] is None:
+    since = (max(at, EARLIEST + LONGEST) - LONGEST).astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    outcomes = _outcomes(job, since, at)
+    if not outcomes:
         return Counters(at, flink, None)
-    facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, trigger_time__gte=max(at, EARLIEST + LONGEST) - LONGEST)
-    known = Counts(
-        completed=sums["completed"],
-        failed=sum(sums[outcome] for outcome in FAILED_OUTCOMES),
-        dropped=sum(sums[outcome] for outcome in DROPPED),
-        refused=(sums["refusals"] or 0) + sums["preflight"],
-        in_progress=sums["in_progress"],
-        restored=JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, kind="restore", at__lte=at).count(),
-    )
-    weir = _as_of(known, list(facts.values_list("outcome", "trigger_time", "end_time")), at, flink)
+    places = Counter[str]()
+    for outcome, count in outcomes.items():
+        if place := _place(outcome):
+            places[place] += count
+    restored = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, kind="restore", at__lte=at).count()
+    known = Counts(**{name: places[name] for name in ("completed", "failed", "dropped", "refused", "in_progress")}, restored=restored)
+    changed = Q(trigger_time__gt=at) | Q(end_time__gt=at - ANSWER_OLD_BY)
+    late = CheckpointFact.objects.filter(changed, cluster=job.cluster, job_id=job.job_id, trigger_time__gte=since)
+    weir = _as_of(known, list(late.values_list("outcome", "trigger_time", "end_time")), at, flink)
     return Counters(at, flink, weir, why(flink, weir))
+
+
+def _outcomes(job: JobCurrent, since: datetime, at: datetime) -> Counter[str]:
+    """How many of each. Days are summed up some minutes late: those from ``since`` on are counted anew, unless what was summed up is not
+    kept any more."""
+    of = {"cluster": job.cluster, "job_id": job.job_id}
+    days = CheckpointRollup.objects.filter(**of, period="day")
+    summed: dict[datetime | None, Counter[str]] = {}
+    recent = Case(When(period_start__gte=since, then=F("period_start")))
+    sums = {name: Sum(f"{name}_count") for name in OUTCOMES} | {REFUSAL_KIND: Sum("preflight_refusals")}
+    rows: Any = days.annotate(recent=recent).order_by().values("recent").annotate(**sums)
+    for row in rows:
+        summed[row["recent"]] = Counter({name: row[name] or 0 for name in sums})
+    counted: dict[datetime | None, Counter[str]] = defaultdict(Counter)
+    facts = CheckpointFact.objects.filter(**of, trigger_time__gte=since).annotate(day=TruncDay("trigger_time", tzinfo=UTC))
+    for day, outcome, count in facts.order_by().values_list("day", "outcome").annotate(count=Count("pk")):
+        counted[day][outcome] += count
+    refused = LogEvent.objects.filter(**of, kind=REFUSAL_KIND, checkpoint_id=None, ts__gte=since, ts__lte=at)
+    for day, count in refused.annotate(day=TruncDay("ts", tzinfo=UTC)).order_by().values_list("day").annotate(count=Count("pk")):
+        counted[day][REFUSAL_KIND] += count
+    of_days = (max(counted[day], summed.get(day, Counter()), key=Counter.total) for day in {*summed, *counted})
+    return sum(of_days, Counter[str]())
 
 
 _Fact = tuple[str, datetime, datetime | None]
@@ -93,9 +115,9 @@ def _as_of(known: Counts, facts: list[_Fact], at: datetime, flink: Counts) -> Co
 def _place(outcome: str) -> str | None:
     if outcome in FAILED_OUTCOMES:
         return "failed"
-    return (
-        "dropped" if outcome in DROPPED else {"completed": "completed", "in_progress": "in_progress", "preflight": "refused"}.get(outcome)
-    )
+    if outcome in DROPPED:
+        return "dropped"
+    return {"completed": "completed", "in_progress": "in_progress", "preflight": "refused", REFUSAL_KIND: "refused"}.get(outcome)
 
 
 def _less(counts: Counts, name: str) -> Counts:
