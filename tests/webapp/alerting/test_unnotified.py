@@ -363,3 +363,14 @@ def test_the_page_of_an_alert_gives_the_same_reason(otto, on_call):
     Delivery.objects.all().delete()
     gone = client.get(address).content.decode()
     assert "Nobody was notified" not in gone and "Whether anybody was notified is no longer known" in gone
+
+
+@pytest.mark.parametrize(("of_critical_only", "whom"), [(True, "nobody"), (False, "that it fires")])
+def test_the_page_of_an_alert_calls_nobody_notified_by_a_notice_that_no_endpoint_took(otto, of_critical_only, whom):
+    somebody_listens(**(MUST_BE_CRITICAL if of_critical_only else {}))
+    opened(0)
+    looks(15, 60)
+    client = Client()
+    client.force_login(otto)
+    page_of_alert = client.get(reverse("alert", args=[Alert.objects.get().uid])).content.decode()
+    assert f"<dt>Notified</dt><dd>{whom}, " in page_of_alert
