@@ -2,7 +2,7 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
 from webapp.wording.forms import FIGURE, FOREIGN, NAME, NAMES, NUMBER, PHRASE
@@ -86,10 +86,9 @@ def _kind(value: ast.expr, known: Sources, depth: int) -> str:
         return FOREIGN
     if isinstance(value, ast.Name) and value.id in _OF_OTHERS:
         return FOREIGN
-    if isinstance(value, ast.Attribute) and value.attr == "path":  # whatever function is called so
-        return NAME
     if isinstance(value, ast.Attribute):
-        return _of_function(value.attr, value, known, depth) or _of_field(value.attr, known, depth)
+        properties = [one for one in known.functions_of(value.attr, value) if _is_property(one)]
+        return _of_functions(properties, known, depth) or _of_field(value.attr, known, depth)
     return _of_name(value, known, depth) if isinstance(value, ast.Name) else NAME
 
 
@@ -117,7 +116,7 @@ def _of_call(call: ast.Call, known: Sources, depth: int) -> str:
         call.func, ast.Attribute
     ):
         return _kind(call.func.value, known, depth + 1)
-    return _of_function(name, call, known, depth) or NAME
+    return _of_functions(known.functions_of(name, call), known, depth) or NAME
 
 
 def _listed_in(value: ast.expr, known: Sources) -> ast.expr:
@@ -159,10 +158,15 @@ def _of_subscript(value: ast.Subscript, known: Sources, depth: int) -> str:
     return _kind(value.value, known, depth + 1) if isinstance(value.slice, ast.Slice) else NAME
 
 
-def _of_function(name: str, place: ast.expr, known: Sources, depth: int) -> str:
+def _is_property(function: ast.FunctionDef) -> bool:
+    return any(isinstance(one, ast.Name) and one.id in {"property", "cached_property"} for one in function.decorator_list)
+
+
+def _of_functions(functions: Iterable[ast.FunctionDef], known: Sources, depth: int) -> str:
+    """What any of them returns; empty where there is none."""
     returned = [
         node.value
-        for function in known.functions_of(name, place)
+        for function in functions
         for node in ast.walk(function)
         if isinstance(node, ast.Return | ast.Yield) and node.value is not None and known.home.get(id(node)) is function
     ]
@@ -179,7 +183,7 @@ def _of_field(name: str, known: Sources, depth: int) -> str:
     return _widest(_kind(one, known, depth + 2) for one in given) if given else PHRASE
 
 
-_ALWAYS_OURS = frozenset({"rule_title"})
+_ALWAYS_OURS = frozenset({"rule_title", "title"})
 _WORDY_FIELDS = frozenset({"sentence", "next_step", "cause", "means", "words", "text", "note", "missing", "what", "title", "rule_title"})
 
 
