@@ -16,7 +16,7 @@ from django.db.models.functions import TruncDay
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, REFUSAL_KIND
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
-from webapp.lib.instants import EARLIEST, of_json
+from webapp.lib.instants import EARLIEST, begin_of_day, day_of, of_json
 
 ANSWER_OLD_BY = timedelta(seconds=5)
 """Flink answers from a copy of its counters: three seconds by default (``web.refresh-interval``), and REST is asked part by part."""
@@ -55,7 +55,7 @@ def counters_of(job: JobCurrent) -> Counters | None:
     if at is None:
         return None
     flink = Counts(**{name: reported.get(name) for name in ("completed", "failed", "in_progress", "total", "restored")})
-    since = (max(at, EARLIEST + LONGEST) - LONGEST).astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    since = begin_of_day(day_of(max(at, EARLIEST + LONGEST) - LONGEST))
     outcomes = _outcomes(job, since, at)
     if not outcomes:
         return Counters(at, flink, None)

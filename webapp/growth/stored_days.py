@@ -1,9 +1,10 @@
 """What audits found of jobs is kept for days; what it came to by the end of each day, for as long as other sums of days."""
 
 from collections import defaultdict
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from webapp.growth.models import StoredDay
+from webapp.lib.instants import begin_of_day
 from webapp.storage.models import JobStorage
 from webapp.storage.newest_audits import loaded_figures
 
@@ -11,7 +12,7 @@ from webapp.storage.newest_audits import loaded_figures
 def take_up(cluster: str, now: datetime) -> list[StoredDay]:
     """Rows of the days since the newest that is known, this day anew: each job over all its roots, as their newest audits had it."""
     known = StoredDay.objects.filter(cluster=cluster).order_by("-day").values_list("day", flat=True).first()
-    since = datetime.combine(known, time(), UTC) - timedelta(days=1) if known else datetime(1970, 1, 1, tzinfo=UTC)
+    since = begin_of_day(known) - timedelta(days=1) if known else datetime(1970, 1, 1, tzinfo=UTC)
     audits = loaded_figures().filter(as_of__gte=since).values("audit_id")
     rows = JobStorage.objects.filter(cluster=cluster, audit__in=audits).order_by("audit__as_of")
     found: dict[tuple[str, date], StoredDay] = {}

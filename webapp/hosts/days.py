@@ -5,7 +5,7 @@ Whoever writes or deletes rows of :class:`HostEvent` calls :func:`sum_again` for
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from webapp.hosts.models import HOST_LENGTH, HostDay, HostEvent
 from webapp.lib.chunks import chunks
-from webapp.lib.instants import drawable
+from webapp.lib.instants import begin_of_day, day_of, drawable
 from webapp.work.texts import bounded
 
 HOSTS_AT_ONCE = 1_000
@@ -46,7 +46,7 @@ def sum_again(places: Iterable[tuple[str, str, date]]) -> None:
 
 
 def _sum_day(day: date, clusters: list[str], hosts: list[str]) -> None:
-    start, end = begin_of(day), begin_of(day) + timedelta(days=1)
+    start, end = begin_of_day(day), begin_of_day(day) + timedelta(days=1)
     known = HostDay.objects.filter(day=day, cluster__in=clusters, host__in=hosts)
     events = HostEvent.objects.filter(cluster=OuterRef("cluster"), host=OuterRef("host"), at__gte=start, at__lt=end)
     with transaction.atomic(), connection.cursor() as cursor:
@@ -62,18 +62,10 @@ def places_of(rows: "QuerySet[HostEvent]") -> list[tuple[str, str, date]]:
     return sorted({(cluster, host, day_of(at)) for cluster, host, at in rows.order_by().values_list("cluster", "host", "at")})
 
 
-def day_of(at: datetime) -> date:
-    return at.astimezone(UTC).date()
-
-
-def begin_of(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
-
-
 def whole_days(start: datetime, end: datetime) -> tuple[date, date]:
     """The first day that lies in the range as a whole, and the first after it that does not; the same where none does."""
     start, end = drawable(start), drawable(end)
-    first = day_of(start) if begin_of(day_of(start)) == start else day_of(start) + timedelta(days=1)
+    first = day_of(start) if begin_of_day(day_of(start)) == start else day_of(start) + timedelta(days=1)
     return first, max(day_of(end), first)
 
 

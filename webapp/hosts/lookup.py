@@ -16,9 +16,10 @@ from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
 from webapp.hosts.concentration import WORDS, Concentration, concentration
-from webapp.hosts.days import begin_of, whole_days
+from webapp.hosts.days import whole_days
 from webapp.hosts.models import HostDay, HostEvent, HostLoad, JobHost
 from webapp.hosts.ranking import HostRow
+from webapp.lib.instants import begin_of_day
 from webapp.lib.recent_answers import STEP, answer_key, end_of_step
 
 MOST_HOSTS = 20_000
@@ -67,7 +68,7 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     first, last = whole_days(start, end)
     events = HostEvent.objects.filter(**of, at__gte=start, at__lte=end)
-    beside = events.filter(Q(at__lt=begin_of(first)) | Q(at__gte=begin_of(last))) if first < last else events
+    beside = events.filter(Q(at__lt=begin_of_day(first)) | Q(at__gte=begin_of_day(last))) if first < last else events
     since = beside.order_by("-at", "-id").values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1].first()
     if since and first < last:
         first, beside = last, events

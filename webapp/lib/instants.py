@@ -1,6 +1,6 @@
 """Instants and ages as people read them: in the zone that the page shows (:mod:`webapp.lib.shown_zone`), which is named."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.utils.translation import gettext
@@ -17,6 +17,16 @@ EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo
 def drawable(instant: datetime) -> datetime:
     """The instant, or that end of what pages reckon with which it lies beyond."""
     return min(max(instant, EARLIEST), LATEST)
+
+
+def day_of(instant: datetime) -> date:
+    """In UTC, as days are summed up."""
+    return instant.astimezone(UTC).date()
+
+
+def begin_of_day(day: date) -> datetime:
+    """Of a day in UTC."""
+    return datetime.combine(day, time(), UTC)
 
 
 def epoch_ms(instant: datetime) -> int:

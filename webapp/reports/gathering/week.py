@@ -14,6 +14,7 @@ from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.models import Finding
 from webapp.findings.querysets import WORST_FIRST
 from webapp.fleet.models import JobCurrent
+from webapp.lib.instants import begin_of_day, day_of
 from webapp.reports.document import Day, ReportedFinding
 from webapp.reports.gathering import alerts, bursts, kept_snapshots, rule_findings, storage_growth
 
@@ -159,7 +160,7 @@ def _days(hours: Any, start: datetime, end: datetime) -> tuple[Day, ...]:
         counts[day].update(completed=row["completed"] or 0, failed=_failed(row))
     if not counts:
         return ()
-    first = start.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    first = begin_of_day(day_of(start))
     days = [first + timedelta(days=number) for number in range((end - first).days + 1)]
     return tuple(Day(day, counts[f"{day:%Y-%m-%d}"]["completed"], counts[f"{day:%Y-%m-%d}"]["failed"]) for day in days if day < end)
 
