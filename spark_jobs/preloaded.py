@@ -10,7 +10,6 @@ started have ended, ``{"code": n}`` (below 0: the signal that ended it). In betw
 it. The client may vanish at any time: the end of the socket ends child and parent.
 """
 
-import gc
 import importlib
 import json
 import os
@@ -23,6 +22,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from ingest.garbage_collection import keep_what_is_imported
 from ingest.parent_death import die_with_parent
 from ingest.process_name import be_called
 
@@ -58,9 +58,7 @@ def _import(names: Sequence[str]) -> None:
     for name in names:
         with suppress(ImportError):  # the job that needs it fails and says why
             importlib.import_module(name)
-    # What is imported stays as it is: the collector would otherwise touch, and so copy, every page of it in each child.
-    gc.collect()
-    gc.freeze()
+    keep_what_is_imported()
 
 
 class _Parent:

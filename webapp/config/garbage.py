@@ -2,6 +2,8 @@
 
 import gc
 
+from ingest.garbage_collection import keep_what_is_imported
+
 OBJECTS_OF_A_LARGE_PAGE = 10_000
 
 
@@ -9,9 +11,7 @@ def look_for_garbage_rarely() -> None:
     """Call it once everything is imported.
 
     A list of thousands of rows makes many objects, which go when it is answered; by the interpreter's own thresholds every fifth such
-    page would wait some 30 ms until all objects of the process were walked over. What is there now is never walked over again: where
-    the server forks its workers from here, that would copy in each of them what they share.
+    page would wait some 30 ms until all objects of the process were walked over. What is there now is never walked over again.
     """
-    gc.collect()
-    gc.freeze()
+    keep_what_is_imported()
     gc.set_threshold(OBJECTS_OF_A_LARGE_PAGE, 10, 10)

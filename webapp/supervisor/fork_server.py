@@ -9,7 +9,6 @@ open files: the part's output and error, and a pipe for answers. Those are a lin
 when it has ended (below 0: the signal that ended it). Parts die with this process; when the socket ends they are asked to end first.
 """
 
-import gc
 import importlib
 import json
 import os
@@ -21,6 +20,7 @@ import sys
 import time
 from contextlib import suppress
 
+from ingest.garbage_collection import keep_what_is_imported
 from ingest.parent_death import die_with_parent
 from ingest.process_name import be_called
 
@@ -55,9 +55,7 @@ def _import() -> None:
         importlib.import_module(name)
     app.loader.import_default_modules()
     app.finalize()
-    # What is imported stays as it is: the collector would otherwise touch, and so copy, every page of it in each part.
-    gc.collect()
-    gc.freeze()
+    keep_what_is_imported()
 
 
 class _Server:
