@@ -250,6 +250,17 @@ def _before_its_metrics_came(broken: Reply) -> Answer:
     return changed(recorded("1.20.5/B", **{f"{source}/backpressure": broken}), f"{source}/metrics", lambda body: [])
 
 
+def _each_minute(answer: Answer) -> tuple[list[tuple[int, str, str]], list[Skip], dict[str, Any] | None]:
+    """Of an answer that stays the same for three: after how many seconds what was told, all of that, and where the next cycle goes on."""
+    cursor, told_at, skips = None, [], list[Skip]()
+    for after_s in (0, 60, 120, 180):
+        found, _ = cycle(answer, cursor, after_s=after_s)
+        cursor = found.cursor
+        told_at += [(after_s, skip.reason, skip.subject.rpartition("/")[2]) for skip in found.skips]
+        skips += found.skips
+    return told_at, skips, cursor
+
+
 def test_backpressure_that_flink_cannot_tell_before_it_has_metrics_of_subtasks_is_not_known_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
     first, _ = cycle(_before_its_metrics_came(_not_measured()))
@@ -262,11 +273,8 @@ def test_backpressure_that_flink_cannot_tell_before_it_has_metrics_of_subtasks_i
 
 def test_backpressure_that_stays_unknown_for_minutes_is_told_until_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
-    answer, cursor, told_at = _before_its_metrics_came(_not_measured()), None, []
-    for after_s in (0, 60, 120, 180):
-        found, _ = cycle(answer, cursor, after_s=after_s)
-        cursor = found.cursor
-        told_at += [(after_s, skip.reason, skip.subject.rpartition("/")[2]) for skip in found.skips]
+    answer = _before_its_metrics_came(_not_measured())
+    told_at, _, cursor = _each_minute(answer)
     assert told_at == [(120, "http_error", "backpressure"), (180, "http_error", "backpressure")]
     known, _ = cycle(recorded("1.20.5/B"), cursor, after_s=240)
     again, _ = cycle(answer, known.cursor, after_s=300)
@@ -285,16 +293,19 @@ def test_any_other_500_of_backpressure_is_told_at_once(monkeypatch: pytest.Monke
 STARTS = Path(__file__).parents[2] / "fixtures" / "starts"
 
 
+def _recorded_start(version: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (STARTS / f"{version}.jsonl").read_text().splitlines()]
+
+
 def _initializing(version: str) -> Reply:
     """As that release answered for the checkpoints of a job in its first seconds."""
-    entries = map(json.loads, (STARTS / f"{version}.jsonl").read_text().splitlines())
-    return next(told(entry["body"], 500) for entry in entries if entry["status"] == 500)
+    return next(told(entry["body"], 500) for entry in _recorded_start(version) if entry["status"] == 500)
 
 
 def _started(version: str, which: int) -> Answer:
     """What that release said of a job first (0), while it initialized it, or last (-1)."""
     said: dict[str, list[Reply]] = {}
-    for entry in map(json.loads, (STARTS / f"{version}.jsonl").read_text().splitlines()):
+    for entry in _recorded_start(version):
         said.setdefault(entry["path"], []).append(told(entry["body"], entry["status"]))
     return lambda path, headers: said.get(path, [told({"errors": ["Not found."]}, 404)])[which]
 
@@ -321,12 +332,9 @@ def test_settings_of_a_job_are_read_once_it_is_initialized(version: str) -> None
 
 
 def test_a_job_that_is_initialized_for_minutes_is_told_until_it_is_done() -> None:
-    answer, cursor, told_at = _while_initializing(_initializing("1.20.5")), None, []
-    for after_s in (0, 60, 120, 180):
-        found, _ = cycle(answer, cursor, after_s=after_s)
-        cursor = found.cursor
-        told_at += [(after_s, skip.reason, skip.subject.rpartition("/")[2]) for skip in found.skips]
-        assert all("still initializing this job" in skip.detail for skip in found.skips)
+    answer = _while_initializing(_initializing("1.20.5"))
+    told_at, skips, cursor = _each_minute(answer)
+    assert all("still initializing this job" in skip.detail for skip in skips)
     assert told_at == [(120, "http_error", "checkpoints"), (180, "http_error", "checkpoints")]
     done, _ = cycle(recorded("1.20.5/B"), cursor, after_s=240)
     again, _ = cycle(answer, done.cursor, after_s=300)
