@@ -7,14 +7,14 @@ only from the line on behind which a log record begins (:class:`ingest.flink_log
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _STAMP = rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})"
 _HOST_AND_TAG = rb"(?P<host>[A-Za-z0-9._:-]{1,255}+) (?P<tag>[^\[\]:\s]{1,255}+)(?:\[[0-9]+\])?: ?"
 COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 
 
-@dataclass(frozen=True, slots=True)
-class Peeled:
+class Peeled(NamedTuple):
     """``process`` names who printed the line, as far as its envelope says; ``whole`` is false where the rest of the line is to come.
 
     ``stamp`` is the time that the envelope gives, as ISO-8601 text.

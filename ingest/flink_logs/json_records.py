@@ -5,10 +5,9 @@ logstash encoder and of Amazon's managed Flink; as envelopes those of Docker's `
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -29,13 +28,14 @@ _TRACES = (
 _LINES = ("log", "MESSAGE", "message", "line")
 """Where an envelope has the line that was printed."""
 _ENVELOPES = ("stream", "kubernetes", "container_name", "_HOSTNAME", "docker", "pod", "container", "source_type", "time")
+_SHIPPERS = ("kubernetes", "container_name", "_HOSTNAME")
+"""Which say who printed a line."""
 _SYSLOG = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 """GELF's levels, 0 … 7."""
 _FIRST, _LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonRecord:
+class JsonRecord(NamedTuple):
     """``message`` has the stack trace below its first line, as layouts of text print it."""
 
     ts: datetime
@@ -61,8 +61,7 @@ def read(line: bytes, zone: ZoneInfo) -> JsonRecord | Peeled | None:
     return _record(document, names, zone) or _envelope(document, names)
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(NamedTuple):
     """Names of an object's members by what they may be, best first. Objects of one log have the same few sets of names."""
 
     times: tuple[str, ...]
@@ -72,6 +71,7 @@ class _Names:
     traces: tuple[str, ...]
     lines: tuple[str, ...]
     is_envelope: bool
+    of_shipper: bool
 
 
 @lru_cache(maxsize=500)
@@ -79,13 +79,12 @@ def _names(members: tuple[str, ...]) -> _Names:
     times, levels, loggers, messages, traces, lines = (
         tuple(name for name in names if name in members) for names in (_TIMES, _LEVELS, _LOGGERS, _MESSAGES, _TRACES, _LINES)
     )
-    return _Names(times, levels, loggers, messages, traces, lines, any(name in members for name in _ENVELOPES))
+    is_envelope, of_shipper = (any(name in members for name in names) for names in (_ENVELOPES, _SHIPPERS))
+    return _Names(times, levels, loggers, messages, traces, lines, is_envelope, of_shipper)
 
 
 def _record(document: dict[str, Any], names: _Names, zone: ZoneInfo) -> JsonRecord | None:
-    log = document.get("log")
-    nested: dict[str, Any] = log if isinstance(log, dict) else {}
-    level = _level(_first(document, names.levels, (str, int)) if names.levels else nested.get("level"))
+    level = _level(_first(document, names.levels, (str, int)) if names.levels else _nested(document, "level"))
     message = _first(document, names.messages, (str,))
     if level is None or message is None:
         return None
@@ -95,9 +94,9 @@ def _record(document: dict[str, Any], names: _Names, zone: ZoneInfo) -> JsonReco
             break
     else:
         return None
-    logger = _first(document, names.loggers, (str,)) if names.loggers else nested.get("logger")
+    logger = _first(document, names.loggers, (str,)) if names.loggers else _nested(document, "logger")
     text = _with_trace(message, document, names.traces)
-    return JsonRecord(at, level, logger[:300] if isinstance(logger, str) else "", text, _pod(document))
+    return JsonRecord(at, level, logger[:300] if isinstance(logger, str) else "", text, _pod(document) if names.of_shipper else "")
 
 
 def _envelope(document: dict[str, Any], names: _Names) -> Peeled | None:
@@ -112,6 +111,12 @@ def _envelope(document: dict[str, Any], names: _Names) -> Peeled | None:
     content = (text[:-1] if ended else text).encode("utf-8", "replace")
     envelope = "Docker json-file" if of_docker else "JSON of a log shipper"
     return Peeled(envelope, _pod(document), stream, content, ended or not of_docker, str(stamp).encode())
+
+
+def _nested(document: Mapping[str, Any], name: str) -> Any:
+    """A member of ECS's object ``log``."""
+    log = document.get("log")
+    return log.get(name) if isinstance(log, dict) else None
 
 
 def _level(found: Any) -> str | None:
@@ -151,8 +156,10 @@ def _instant(value: Any, zone: ZoneInfo) -> datetime | None:
             value = value["epochSecond"] * 1000 + value.get("nanoOfSecond", 0) // 1_000_000
         if isinstance(value, str):
             at = datetime.fromisoformat(value)
-            at = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=zone).astimezone(UTC)
-            at = at.replace(microsecond=at.microsecond // 1000 * 1000)
+            if at.tzinfo is not UTC:
+                at = (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
+            if at.microsecond % 1000:
+                at = at.replace(microsecond=at.microsecond // 1000 * 1000)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             # A float of seconds is not exact: 1.001 s is a little less. GELF has nanoseconds.
             ms = value if abs(value) > 1e11 else value * 1000 + 0.001

@@ -22,11 +22,15 @@ def uncoloured(line: bytes) -> bytes:
 
 
 class LineLayouts:
-    """Of one file. ``own`` matches a header of the declared layout; ``undated`` says that a time was met whose day nobody knows."""
+    """Of one file. ``own`` matches a header of the declared layout; ``undated`` says that a time was met whose day nobody knows.
+
+    ``may_begin_objects`` says whether a line that begins as a JSON object does may be of the declared layout.
+    """
 
     def __init__(self, layout: Layout, zone: ZoneInfo, day: date | None) -> None:
         self._layout, self._zone, self._day = layout, zone, day
         self.undated = False
+        self.may_begin_objects = layout.opening[:1] in ("", "{")
         own = re.escape(layout.opening.encode()) + layout.header.encode().removeprefix(b"^")
         self.own = re.compile(own).match
         self._foreign = re.compile(rb"\n(?!" + own + rb")" + _FOREIGN).search
@@ -42,6 +46,8 @@ class LineLayouts:
 
     def of(self, line: bytes, stamp: bytes) -> tuple[Layout | None, bytes]:
         """The layout whose header the line has, which then is without colours; a date is put before a time that has none."""
+        if line[:1] == b"{" and not self.may_begin_objects:
+            return None, line
         if self.own(line):
             return self._layout, line
         given, line = line, uncoloured(line)

@@ -6,7 +6,7 @@ middle, and damage concerns nothing beside it. A file in one layout without enve
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import accumulate
 from typing import Any
@@ -200,10 +200,11 @@ class LogReader:
     def _take_each(self, block: bytes, at: int) -> None:
         run: tuple[list[bytes], list[int], list[bytes]] = ([], [], [])
         last: LogStream | None = None
-        for line in block[:-1].split(b"\n"):
-            here, at = at, at + len(line) + 1
+        objects_are_bare = not self._peeler.may_wrap(block)
+        for line, here in self._lines_of(block, at, objects_are_bare):
             self._peeler.at = here
-            peeled = None if self._lines.own(line) else self._peeler.peeled(line)
+            bare = (objects_are_bare and line[:1] == b"{") or self._lines.own(line)
+            peeled = None if bare else self._peeler.peeled(line)
             content, stamp = (line, b"") if peeled is None else (peeled.content, peeled.stamp)
             stream = self._stream(_PLAIN if peeled is None else (peeled.envelope, peeled.process, peeled.stream))
             if here < stream.floor:
@@ -223,12 +224,22 @@ class LogReader:
         if last is not None and run[0]:
             self._take_lines(last, *run)
 
+    def _lines_of(self, block: bytes, at: int, objects_are_bare: bool) -> Iterable[tuple[bytes, int]]:
+        """Lines with their places. Such as are counted and not kept may be left out, where nothing is around any object."""
+        lines = block[:-1].split(b"\n")
+        return zip(lines, accumulate(map(len, lines), lambda offset, size: offset + size + 1, initial=at), strict=False)
+
     def _joined(self, stream: LogStream, content: bytes, here: int) -> tuple[bytes, int]:
         """A line of which pieces came before; what is longer than a line may be is left out."""
         if stream.partial:
             content, here = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
             stream.partial = b""
         return content, here
+
+    def _bare_json(self, at: int) -> LogStream | None:
+        """The stream of lines with nothing around them, where from ``at`` on each object is a record of it."""
+        stream = self._streams.get(_PLAIN)
+        return stream if stream and stream.is_json and at >= stream.floor and not self._lines.may_begin_objects else None
 
     def _is_own(self, stream: LogStream) -> bool:
         return stream.layout is self._layout and not stream.is_json
@@ -305,7 +316,9 @@ class LogReader:
         if not stream.is_json:
             self._switch(stream, stream.layout)
             stream.is_json = True
-        self._hold(stream, stream.splitter.whole(found.ts, found.level, found.logger, found.message, line, at), placed=True)
+        record = stream.splitter.whole(found.ts, found.level, found.logger, found.message, line, at)
+        if record is not None:
+            self._out.append((stream.process, record))
         return True
 
     def _switch(self, stream: LogStream, layout: Layout) -> None:
@@ -328,15 +341,12 @@ class LogReader:
     def _end(self, stream: LogStream) -> None:
         self._hold(stream, stream.splitter.end())
 
-    def _hold(self, stream: LogStream, records: list[RawRecord], placed: bool = False) -> None:
+    def _hold(self, stream: LogStream, records: list[RawRecord]) -> None:
         for offset in stream.splitter.cut:
             detail = f"The record at byte {stream.place(offset)} is longer than {MAX_RECORD_BYTES} bytes; the rest was cut off."
             self._skip("long_line", detail, MAX_SKIPS)
         stream.splitter.cut.clear()
-        if placed:
-            self._out += [(stream.process, record) for record in records]
-        else:
-            self._out += [(stream.process, (*record[:-1], stream.place(record[-1]))) for record in records]
+        self._out += [(stream.process, (*record[:-1], stream.place(record[-1]))) for record in records]
 
     def _skip(self, reason: str, detail: str, most: int = MAX_SKIPS_EACH) -> None:
         self._skipped[reason] += 1

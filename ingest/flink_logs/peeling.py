@@ -29,6 +29,11 @@ class Peeler:
         self.at = BEFORE
         self._lines, self._zone = lines, zone
 
+    @staticmethod
+    def may_wrap(block: bytes) -> bool:
+        """Whether a JSON object among these lines may be around another line."""
+        return _WRAPPED_JSON(block) is not None
+
     def peeled(self, line: bytes, within: tuple[str, ...] = ()) -> Peeled | None:
         """The line without all that is around it, ``None`` where that is nothing. None stands in one of its kind."""
         for outer in self._envelopes(line):

@@ -28,10 +28,12 @@ RecordCount = tuple[int, str, int]
 RawRecord = tuple[datetime, str, str, str, str, int, int]
 """Time, level, logger, message, hash, ordinal and offset of a record."""
 
-_STARTS_OF_TEXT = starts()
-_STARTS = tuple(text.encode() for text in _STARTS_OF_TEXT)
-_SURE_BYTES = min(map(len, _STARTS))
-_BY_OPENING = {opening: tuple(text for text in _STARTS if text.startswith(opening)) for opening in {text[:_SURE_BYTES] for text in _STARTS}}
+_SURE_BYTES = min(map(len, starts()))
+"""All of them are ASCII."""
+_BY_OPENING_OF_TEXT = {
+    opening: tuple(text for text in starts() if text.startswith(opening)) for opening in {text[:_SURE_BYTES] for text in starts()}
+}
+_BY_OPENING = {opening.encode("ascii"): tuple(text.encode("ascii") for text in texts) for opening, texts in _BY_OPENING_OF_TEXT.items()}
 _CONTAINED = tuple(text.encode() for text in contained())
 _ANY_CONTAINED = re.compile("|".join(map(re.escape, contained()))).search
 _LEVELS = frozenset(level.encode() for level in KEPT_LEVELS)
@@ -146,16 +148,14 @@ class RecordSplitter:
             self._carry, self._carry_offset, self._begun = b"", end, False
         return out
 
-    def whole(self, instant: datetime, level: str, logger: str, message: str, record: bytes, offset: int) -> list[RawRecord]:
-        """A record that comes taken apart already, whose bytes are ``record``; alone in a splitter with others such."""
-        out: list[RawRecord] = []
+    def whole(self, instant: datetime, level: str, logger: str, message: str, record: bytes, offset: int) -> RawRecord | None:
+        """A record that comes taken apart already, whose bytes are ``record``, where it is kept; alone in a splitter with others such."""
         self.headers += 1
-        line = message.partition("\n")[0]
-        if self._keep_all or level in KEPT_LEVELS or line.startswith(_STARTS_OF_TEXT) or _ANY_CONTAINED(line):
-            digest = sha256(record).hexdigest()[:32]
-            text = message.replace("\r\n", "\n").replace("\0", "\ufffd")[:MAX_RECORD_BYTES]
-            out.append((instant, level, logger, text, digest, self._counts.ordinal(digest, instant), offset))
-        return out
+        if not (self._keep_all or level in KEPT_LEVELS or _text_may_be_read(message)):
+            return None
+        digest = sha256(record).hexdigest()[:32]
+        text = message.replace("\r\n", "\n").replace("\0", "\ufffd")[:MAX_RECORD_BYTES]
+        return instant, level, logger, text, digest, self._counts.ordinal(digest, instant), offset
 
     def _take_all_but_last(self, lines: bytes, out: list[RawRecord]) -> bytes:
         """Lines from behind an opening on. Returns what is behind the last separator, which more may follow."""
@@ -281,6 +281,11 @@ def may_be_read(line: bytes, message_at: int) -> bool:
     """Whether an entry of the pattern table may read the message that begins there in a line."""
     openings = _BY_OPENING.get(line[message_at : message_at + _SURE_BYTES])
     return (openings is not None and line.startswith(openings, message_at)) or _holds_piece(line, message_at)
+
+
+def _text_may_be_read(message: str) -> bool:
+    openings = _BY_OPENING_OF_TEXT.get(message[:_SURE_BYTES])
+    return (openings is not None and message.startswith(openings)) or _ANY_CONTAINED(message.partition("\n")[0]) is not None
 
 
 def _holds_piece(part: bytes, start: int) -> bool:

@@ -24,7 +24,7 @@ from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import day_of, is_packed, process_of
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordSplitter
 from spark_jobs.arrow_schemas import INSTANT
-from spark_jobs.transforms import whole_records
+from spark_jobs.transforms import json_lines, whole_records
 
 BLOCK_BYTES = 32 * 1024 * 1024
 READ_BYTES = 4 * 1024 * 1024
@@ -146,6 +146,18 @@ class BlockReader(LogReader):
     def counts(self, failure: str | None) -> pa.RecordBatch:
         row = {"process": self._process, "file": self._file, "headers": self.headers, "failure": failure}
         return pa.RecordBatch.from_pylist([row], RECORDS)
+
+    def _lines_of(self, block: bytes, at: int, objects_are_bare: bool) -> Iterable[tuple[bytes, int]]:
+        stream = self._bare_json(at) if objects_are_bare and self._keep == "events" else None
+        if stream is None:
+            return super()._lines_of(block, at, objects_are_bare)
+        lines = pc.split_pattern(pa.array([memoryview(block)[:-1]], pa.binary()), b"\n").flatten()
+        if not json_lines.alone(lines):  # text among them would end where a record begins that is left out here
+            return super()._lines_of(block, at, objects_are_bare)
+        kept = np.flatnonzero(~json_lines.routine(lines))
+        stream.splitter.headers += len(lines) - len(kept)
+        begins = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset : lines.offset + len(lines)]
+        return zip(lines.take(pa.array(kept)).to_pylist(), (begins[kept].astype(np.int64) - begins[0] + at).tolist(), strict=True)
 
     def _splitter(self, process: str, layout: Layout) -> RecordSplitter:
         return ColumnSplitter(self, process, layout)

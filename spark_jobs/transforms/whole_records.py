@@ -44,7 +44,7 @@ def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
     header = _HEADERS.get(layout.name)
     found = np.zeros(len(pieces), bool)
     if header and len(pieces) > 1:
-        begins = _holds(pieces, header)
+        begins = holds(pieces, header)
         found[:-1] = begins[:-1] & begins[1:]
     return found
 
@@ -54,7 +54,7 @@ def unread(pieces: pa.BinaryArray) -> np.ndarray:
 
     An archive is mostly those: looking at each of them in Python would cost several times as much as reading them.
     """
-    return ~_holds(pieces, _read())
+    return ~holds(pieces, _read())
 
 
 def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Keep) -> Columns | None:
@@ -87,9 +87,9 @@ def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Kee
 
 def _kept(level: pa.Array, message: pa.BinaryArray) -> np.ndarray:
     """As ``RecordSplitter`` does with ``events``."""
-    kept: np.ndarray = pc.is_in(level, pa.array(KEPT_LEVELS)).to_numpy(zero_copy_only=False) | _holds(message, f"^(?:{_any(starts())})")
+    kept: np.ndarray = pc.is_in(level, pa.array(KEPT_LEVELS)).to_numpy(zero_copy_only=False) | holds(message, f"^(?:{any_of(starts())})")
     others = np.flatnonzero(~kept)
-    kept[others] = _holds(message.take(pa.array(others)), f"^[^\\n]*(?:{_any(contained())})")
+    kept[others] = holds(message.take(pa.array(others)), f"^[^\\n]*(?:{any_of(contained())})")
     return kept
 
 
@@ -113,7 +113,8 @@ def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]
     return level, logger
 
 
-def _holds(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
+def holds(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
+    """True where a match of RE2's ``regex`` is in the piece."""
     found: np.ndarray = pc.match_substring_regex(pieces, regex).to_numpy(zero_copy_only=False)
     return found
 
@@ -121,8 +122,9 @@ def _holds(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
 @cache
 def _read() -> str:
     """Whatever is kept has such a level, or in its first line what an entry of the table begins with or holds."""
-    return f"^(?:[0-9: ,-]{{{_TIME_BYTES}}}(?:{_any(KEPT_LEVELS)}) |[^\\n]*(?: - (?:{_any(starts())})|{_any(contained())}))"
+    return f"^(?:[0-9: ,-]{{{_TIME_BYTES}}}(?:{any_of(KEPT_LEVELS)}) |[^\\n]*(?: - (?:{any_of(starts())})|{any_of(contained())}))"
 
 
-def _any(pieces: tuple[str, ...]) -> str:
+def any_of(pieces: tuple[str, ...]) -> str:
+    """An expression for one of them."""
     return "|".join(map(re.escape, pieces))

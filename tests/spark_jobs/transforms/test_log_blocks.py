@@ -4,18 +4,21 @@ import gzip
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from ingest.flink_logs.files import LogFile, find, records_of
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.patterns import PATTERNS
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
-from spark_jobs.transforms import log_blocks
+from ingest.flink_logs.routine_json import is_routine
+from spark_jobs.transforms import json_lines, log_blocks
 from spark_jobs.transforms.log_blocks import LEARNED_BYTES, Block, record_batches, shares
 from tests.attacks.scale import examples
 from tests.ingest.flink_logs.wrapped import ENVELOPES, JSON_LAYOUTS, mixed_logs
@@ -50,6 +53,37 @@ LINES = st.sampled_from(
 NAMES = ("process", "file", "ts", "level", "logger", "message", "record_hash")
 
 
+ROUTINE = '{"timestamp": 1795233600002, "level": "INFO", "message": "Served"}'
+LOUD = '{"timestamp": 1795233600001, "level": "WARN", "message": "careful\\n\\tat a.b.C"}'
+OBJECTS = st.sampled_from(
+    [
+        *(f'{{"timestamp":{1795233600000 + n},"level":"INFO","message":"{p.example}"}}' for n, p in enumerate(PATTERNS) if p.contains),
+        '{"timestamp": 1795233600001, "level": "INFO", "message": "Triggering savepoint for job x"}',
+        '{"timestamp": 1795233600001, "level": "INFO", "message": "\\u0054riggering savepoint for job x"}',
+        *[ROUTINE] * 3,
+        LOUD,
+        '{"timestamp": 1795233600001, "level": "INFO", "message": "Served", "message": "Triggering savepoint"}',
+        '{"timestamp": 1795233600001, "severity": "ERROR", "message": "Served", "labels": {"level": "INFO"}}',
+        '{"timestamp": 1795233600001, "level": "INFO", "message": "Served \udcff"}',
+        '{"timestamp": 1795233600001, "level": "INFO", "message": "Served", "container_name": "jm-1"}',
+        '{"timestamp": 1795233600001, "level": "WARN", "message": "careful", "container_name": "jm-1"}',
+        '{"timestamp": 1795233600001, "level": "WARN", "message": "cut',
+        '{"a": 1}',
+        "{",
+    ]
+)
+NOT_OBJECTS = st.sampled_from(
+    [
+        f"{HEADER}careful",
+        "\tat a.b.C",
+        "",
+        "2026-11-21T04:00:00.1Z stdout F text",
+        '{"message": "2026-11-21 04:00:00,001 WARN  a.B [] - wrapped", "stream": "stdout", "labels": {"level": "INFO"}}',
+        '{"log": "2026-11-21 04:00:00,001 WARN  a.B [] - wrapped\\n", "stream": "stdout", "time": "2026-11-21T04:00:00.1Z"}',
+    ]
+)
+
+
 @contextmanager
 def read_in_pieces(size: int) -> Iterator[None]:
     """Of so many bytes, and as many behind the end of a block."""
@@ -68,6 +102,10 @@ def rows_of(blocks: Iterable[Block], layout: str = "flink", keep: Any = "events"
 
 def told(rows: Iterable[Any]) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(row[name] if isinstance(row, dict) else getattr(row, name) for name in NAMES) for row in rows)
+
+
+def left_out(lines: list[bytes]) -> list[bytes]:
+    return list(compress(lines, json_lines.routine(pa.array(lines, pa.binary()))))
 
 
 def of_file(path: Path, block_bytes: int) -> list[Block]:
@@ -112,6 +150,45 @@ def test_blocks_of_mixed_envelopes_and_layouts_give_what_the_file_gives(
     with read_in_pieces(read_bytes):
         records, _ = rows_of(of_file(path, block_bytes))
     assert told(records) == told(records_of(data, file=str(path)))
+
+
+@settings(deadline=None, max_examples=examples(100, 600), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(OBJECTS | OBJECTS | OBJECTS | NOT_OBJECTS, max_size=60),
+    st.integers(50, 5_000),
+    st.integers(20, 900),
+    st.sampled_from(["events", "all"]),
+)
+@example([LOUD.ljust(199), f"{HEADER}careful", ROUTINE, "\tat a.b.C"], 5_000, 200, "events").via("text between objects of one piece")
+@example([f"{HEADER}careful".ljust(len(ROUTINE)), ROUTINE, "\tat a.b.C"], 5_000, len(ROUTINE) + 1, "events").via(
+    "text before a piece of objects"
+)
+def test_blocks_of_a_log_as_json_give_what_the_file_gives(
+    tmp_path: Path, lines: list[str], block_bytes: int, read_bytes: int, keep: Any
+) -> None:
+    data = "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
+    path = tmp_path / "jm.log"
+    path.write_bytes(data)
+    with read_in_pieces(read_bytes):
+        records, counts = rows_of(of_file(path, block_bytes), keep=keep)
+    assert told(records) == told(records_of(data, file=str(path), keep=keep))
+    if block_bytes > len(data):
+        assert sum(row["headers"] for row in counts) == len(records_of(data, file=str(path), keep="all"))
+    split = data.split(b"\n")
+    assert [line for line in left_out(split) if not is_routine(line)] == []
+
+
+@pytest.mark.parametrize("name", JSON_LAYOUTS)
+def test_routine_lines_of_a_recorded_log_as_json_are_counted_and_left_out_a_column_at_a_time(tmp_path: Path, name: str) -> None:
+    plain = (RECORDINGS / "1.20.5/B/logs/flink-standalonesession-0-flink-jm.log").read_bytes()
+    data = JSON_LAYOUTS[name](plain)
+    path = tmp_path / "jm.log"
+    path.write_bytes(data)
+    with read_in_pieces(20_000):
+        records, (count,) = rows_of(of_file(path, 10 * len(data)))
+    assert told(records) == told(records_of(data, file=str(path)))
+    assert count["headers"] == len(records_of(plain, file="jm.log", keep="all"))
+    assert left_out(data.split(b"\n")) == list(filter(is_routine, data.split(b"\n")))
 
 
 @pytest.mark.parametrize("name", ["cri", "docker json-file", "docker compose", "log4j2 JsonLayout"])

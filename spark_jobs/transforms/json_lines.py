@@ -1,0 +1,32 @@
+"""Lines of a JSON log of which nothing is kept, told for a whole column at once, as ``whole_records`` does for Flink's own layout.
+
+Only what :mod:`ingest.flink_logs.routine_json` tells of each of them is told; of the others, which are decoded, it may still tell some.
+"""
+
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.flink_logs.patterns import contained, starts
+from spark_jobs.transforms.whole_records import any_of, holds
+
+_MESSAGE, _QUIET = '"message":', r'"(?:log\.)?level": ?"(?:INFO|DEBUG|TRACE)"'
+
+
+def alone(lines: pa.BinaryArray) -> bool:
+    """Whether all of them begin as objects do."""
+    return bool(pc.all(pc.starts_with(lines, "{")).as_py())
+
+
+def routine(lines: pa.BinaryArray) -> np.ndarray:
+    """True for records that surely are neither events nor of a level that is kept."""
+    objects = pc.and_(pc.starts_with(lines, "{"), pc.ends_with(lines, "}"))
+    found: np.ndarray = objects.to_numpy(zero_copy_only=False) & holds(lines, _MESSAGE) & holds(lines, _QUIET) & ~holds(lines, _read())
+    return found
+
+
+@cache
+def _read() -> str:
+    return rf'{_MESSAGE}.*{_MESSAGE}|"(?:WARN|ERROR|FATAL)|\\[u/]|"message": ?"(?:{any_of(starts())})|{any_of(contained())}'
