@@ -125,9 +125,10 @@ As text: an exception that is kept holds the frames it passed through, which hol
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
     """Raises NotJudged where no vertex reported anything in this window. Of a job that has ended nothing is lacking."""
     global _last  # several rules ask for the same window one after the other
-    if _last is None or not _has_the_same_pressure(_last[0], window) or _last[1] is not limits:
-        _last = (window, limits, _pressure(window, limits))
-    found = _last[2]
+    known = _last  # another thread may judge another job
+    if known is None or not _has_the_same_pressure(known[0], window) or known[1] is not limits:
+        known = _last = (window, limits, _pressure(window, limits))
+    found = known[2]
     if isinstance(found, str):
         raise NotJudged(found)
     return found

@@ -123,10 +123,11 @@ _last: tuple[Sequence[CheckpointSample], float] = ((), 0.0)
 def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
     """What a completed one took at most, as far as known: without end on record it may have taken any time."""
     global _last
-    if _last[0] is not checkpoints:
+    known = _last  # another thread may judge another job
+    if known[0] is not checkpoints:
         took = (one.end_to_end_ms for one in checkpoints if one.outcome == "completed")
-        _last = (checkpoints, max((inf if ms is None else ms for ms in took), default=0))
-    return _last[1]
+        known = _last = (checkpoints, max((inf if ms is None else ms for ms in took), default=0))
+    return known[1]
 
 
 def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: Iterable[Evidence] = (), **more_data: Any) -> Finding:

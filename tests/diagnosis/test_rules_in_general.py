@@ -3,6 +3,8 @@
 import gc
 import random
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -213,3 +215,17 @@ def test_what_could_not_be_judged_is_not_held_by_its_error():
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_jobs_that_threads_judge_at_one_time_are_not_mixed_up():
+    told = [judged for name in recorded() for judged in recorded_windows(name)[-4:] if judged.vertex_windows]
+    rules = [id for id in RULES if id.startswith(("pressure.", "checkpoint.alignment", "checkpoint.start_delay", "data."))]
+    alone = [registry.diagnose(judged, LIMITS, rules) for judged in told]
+    switched_after_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            together = list(threads.map(lambda judged: registry.diagnose(judged, LIMITS, rules), told * 100))
+    finally:
+        sys.setswitchinterval(switched_after_s)
+    assert together == alone * 100
