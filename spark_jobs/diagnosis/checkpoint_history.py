@@ -1,6 +1,6 @@
 """A job's last checkpoints as rules ask for them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from spark_jobs.diagnosis.findings import NotJudged
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -43,6 +43,19 @@ def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
         return []
     since_ms = window.at_ms - look_back_s * 1000
     return sorted((one for one in window.checkpoints if one.outcome != "in_progress" and one.ended_ms >= since_ms), key=by_time)
+
+
+_last: tuple[Sequence[CheckpointSample], frozenset[str]] = ((), frozenset())
+"""Each rule asks of the same checkpoints, one after the other."""
+
+
+def outcomes_of(checkpoints: Sequence[CheckpointSample]) -> frozenset[str]:
+    """Which outcomes there are among them."""
+    global _last
+    known = _last  # another thread may judge another job
+    if known[0] is not checkpoints:
+        known = _last = checkpoints, frozenset([one.outcome for one in checkpoints])
+    return known[1]
 
 
 def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, NO_ID, anything_known, consecutive_failures, recent
+from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, NO_ID, anything_known, consecutive_failures, outcomes_of, recent
 from spark_jobs.diagnosis.findings import Evidence, Severity
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -64,7 +64,7 @@ class Losses:
 
 def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
     """None where none was lost this way. Raises NotJudged where no checkpoint is known."""
-    if anything_known(window) and not any(one.outcome == outcome for one in window.checkpoints):
+    if anything_known(window) and outcome not in outcomes_of(window.checkpoints):
         return None
     ended = recent(window, look_back_s)
     lost = tuple(one for one in ended if one.outcome == outcome)

@@ -7,7 +7,7 @@ runbook page ``templates/rules/<rule id>.html``, a real case where it fires and 
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, TypeVar
@@ -69,6 +69,9 @@ RULES: dict[str, Rule] = {}
 _sorted: Mapping[str, Rule] = {}
 _by_sample: Mapping[type[Sample], Mapping[str, Rule]] = {}
 _events_read: frozenset[str] = frozenset()
+_needed: Sequence[str] = ()
+_asked: dict[tuple[type[Sample], frozenset[str]], Sequence[Rule]] = {}
+"""Rules for samples in which these fields of ``_needed`` are empty."""
 DEFAULT_HOLD_S = 180
 
 
@@ -108,7 +111,7 @@ def rules_for(judges: type[Sample]) -> Mapping[str, Rule]:
 
 def _in_order() -> Mapping[str, Rule]:
     """Sorted once, and again when a rule was added: it is asked for once per job window."""
-    global _sorted, _by_sample, _events_read
+    global _sorted, _by_sample, _events_read, _needed
     if not _sorted:
         import_module("spark_jobs.diagnosis.rules.all")  # by name, since rules import this module to register
     if len(_sorted) != len(RULES):
@@ -116,6 +119,8 @@ def _in_order() -> Mapping[str, Rule]:
         kinds = {known.judges for known in RULES.values()}
         _by_sample = {kind: _RulesOfSample({id: known for id, known in _sorted.items() if known.judges is kind}) for kind in kinds}
         _events_read = frozenset(kind for known in _sorted.values() for kind in known.reads)
+        _needed = tuple(dict.fromkeys(name for known in _sorted.values() for name in known.needs))
+        _asked.clear()
     return _sorted
 
 
@@ -144,23 +149,32 @@ def diagnose(sample: Sample, in_force: Limits | None = None, only: Iterable[str]
     unknowns: list[Unknown] = []
     rules = rules_for(type(sample))
     seen: dict[frozenset[str], Sample] = {}
-    for id in rules if only is None else only:
-        asked = rules[id]
+    for asked in _worth_asking(sample) if only is None else [rules[id] for id in only]:
         if (read := seen.get(asked.reads)) is None:
             read = seen[asked.reads] = as_read(sample, asked.reads)
         if asked.needs and not any(getattr(read, name) for name in asked.needs):
             if asked.lacking and not (isinstance(read, JobWindow) and read.terminal):
-                unknowns.append(Unknown(id, asked.lacking))
+                unknowns.append(Unknown(asked.id, asked.lacking))
             continue
         try:
             for finding in asked.judge(read, in_force):
                 findings.append(finding)
         except NotJudged as lacking:
-            unknowns.append(Unknown(id, str(lacking)))
+            unknowns.append(Unknown(asked.id, str(lacking)))
         except Exception as error:
-            logger.exception("Rule %s broke on %s", id, sample.called)
-            unknowns.append(Unknown(id, f"the rule broke: {type(error).__name__}"))
+            logger.exception("Rule %s broke on %s", asked.id, sample.called)
+            unknowns.append(Unknown(asked.id, f"the rule broke: {type(error).__name__}"))
     return Diagnosis(tuple(findings), tuple(unknowns))
+
+
+def _worth_asking(sample: Sample) -> Sequence[Rule]:
+    """All rules for such samples, in order, but those whose needs are all empty and that lack nothing by it."""
+    rules = rules_for(type(sample)).values()
+    empty = frozenset(name for name in _needed if not getattr(sample, name, ()))
+    key = type(sample), empty
+    if (known := _asked.get(key)) is None:
+        known = _asked[key] = [one for one in rules if not one.needs or one.lacking or not empty.issuperset(one.needs)]
+    return known
 
 
 def as_read(sample: Sample, reads: frozenset[str]) -> Sample:

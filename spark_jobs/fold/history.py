@@ -32,6 +32,8 @@ _NAMES: dict[type, tuple[str, ...]] = {
     )
 }  # fmt: skip
 
+_PER_SUBTASK = tuple(place for place, field in enumerate(fields(samples.VertexWindow)) if field.default == ())
+"""Places of the values per subtask."""
 _DOCUMENTS: dict[str, Any] = {"declines": (), "not_acknowledged": (), "late_messages": (), "detail": {}}
 """Fields of documents, and what they are where there is none."""
 _COLUMN_OF: dict[tuple[type, str], str] = {
@@ -140,8 +142,10 @@ def read_by_rules(events: Iterable[Row]) -> Timed:
 
 def vertex_window(row: Row) -> samples.VertexWindow:
     """A vertex in one window; values per subtask that nobody reported become empty. What an earlier version remembered may lack fields."""
-    values_of_row = (row.get(name) for name in _NAMES[samples.VertexWindow])
-    values: list[Any] = [_per_subtask(value) if isinstance(value, list) else value for value in values_of_row]
+    values = list(_values(cast(Hashable, samples.VertexWindow), tuple(row))(row))
+    for place in _PER_SUBTASK:
+        if (reported := values[place]) is not None:
+            values[place] = _per_subtask(reported)
     return samples.VertexWindow(*values)
 
 

@@ -78,6 +78,7 @@ full size or type would tell something (:mod:`spark_jobs.fold.wanted_snapshots`)
 _READ: Mapping[str, Sequence[str] | None] = {
     "skips": ("observed_at", "subject", "reason", "detail", "as_of"),
     group_windows.PART: (),
+    "windows": group_windows.WINDOW,
 }
 """Fields of a part that are taken out of Arrow; of parts that are not named, all."""
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)

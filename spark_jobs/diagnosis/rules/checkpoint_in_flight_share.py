@@ -7,7 +7,7 @@ the bytes that the checkpoint wrote.
 from collections.abc import Iterator, Sequence
 from statistics import median_low
 
-from spark_jobs.diagnosis.checkpoint_history import completed, recent
+from spark_jobs.diagnosis.checkpoint_history import anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Severity
 from spark_jobs.diagnosis.losses import HOLD_S
 from spark_jobs.diagnosis.registry import rule
@@ -36,6 +36,8 @@ FEWEST = 3
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if anything_known(window) and window.config.mode is not None and not any(one.unaligned for one in window.checkpoints):
+        return
     done = completed(recent(window, limits[LOOK_BACK]))
     if done and window.config.mode is None and all(one.unaligned is None for one in done):
         raise NotJudged("whether its checkpoints are unaligned, and how much of them is data in flight")

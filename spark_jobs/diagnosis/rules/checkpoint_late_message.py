@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from spark_jobs.diagnosis.checkpoint_history import anything_known, name_of, recent
+from spark_jobs.diagnosis.checkpoint_history import anything_known, name_of, outcomes_of, recent
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.losses import HOLD_S
 from spark_jobs.diagnosis.registry import rule
@@ -28,7 +28,7 @@ RULE = "checkpoint.late_message"
     ),
 )  # fmt: skip
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if anything_known(window) and not any(one.late_message_count for one in window.checkpoints):
+    if anything_known(window) and "expired" not in outcomes_of(window.checkpoints):
         return
     late = [one for one in recent(window, limits[f"{RULE}.look_back_s"]) if one.outcome == "expired" and one.late_message_count]
     if not late:

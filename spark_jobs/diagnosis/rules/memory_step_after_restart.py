@@ -71,8 +71,10 @@ class Steps:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    if not window.taskmanagers and sum(one.kind == "restart" for one in window.annotations) >= limits[RESTARTS]:
-        raise NotJudged("the memory of the TaskManagers that it has slots on")
+    if not window.taskmanagers:
+        if sum(one.kind == "restart" for one in window.annotations) >= limits[RESTARTS]:
+            raise NotJudged("the memory of the TaskManagers that it has slots on")
+        return
     found = [
         one
         for one in _steps(window.taskmanagers, int(limits[RESTARTS]))
