@@ -10,6 +10,7 @@ from django.utils import timezone, translation
 
 from spark_jobs.diagnosis.wording import brief, list_text
 from tests.webapp.alerting.test_recordings import imported
+from webapp.alerting.choices import AlertState
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
@@ -88,3 +89,13 @@ def test_a_name_that_has_such_a_word_itself_stays_whole(held: list[str], said: s
 def test_names_that_are_not_known_stay_as_they_were_stored() -> None:
     with translation.override("zh-hans"):
         assert translated("sink back-pressures Source: clicks and parse") == "sink 反压 Source: clicks and parse"
+
+
+def test_buttons_of_the_alert_list_name_an_alert_as_its_row_does(operator: Client) -> None:
+    imported("1.20.5-B")
+    evaluate(timezone.now())
+    operator.post(reverse("choose-language"), {"language": "zh-hans", "next": "/"})
+    Alert.objects.update(state=AlertState.FIRING, resolved_at=None)
+    labels = re.findall(r'aria-label="([^"]*)"', operator.get(reverse("alerts")).content.decode())
+    assert {label.removesuffix(TWO).strip() for label in labels if TWO in label} == {"选择", "认领", "静默"}
+    assert not any(of_origin(Alert.objects).title in label for label in labels)

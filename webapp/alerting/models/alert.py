@@ -52,7 +52,7 @@ class Alert(models.Model):
     labels = models.JSONField(default=dict, help_text="besides those that are columns")
 
     state = models.CharField(max_length=16, choices=AlertState.choices)
-    recorded = models.BooleanField(default=False, help_text="of a recording: judged in its own time, never notified")
+    recorded = models.BooleanField(default=False, help_text="of a recording: judged in its own time, notified without repetition")
     starts_at = models.DateTimeField(help_text="when it was first seen in the data")
     ends_at = models.DateTimeField(null=True, help_text="when it ended in the data")
     episode_at = models.DateTimeField(help_text="when its newest episode began in the data")
