@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ingest.flink_logs.patterns import contained, starts
 from spark_jobs.transforms.whole_records import any_of, holds
 
-_MESSAGE, _QUIET = '"message":', r'"(?:log\.)?level": ?"(?:INFO|DEBUG|TRACE)"'
+_MESSAGE, _QUIET = '"message": ?"', r'"(?:log\.)?level": ?"(?:INFO|DEBUG|TRACE)"'
 
 
 def alone(lines: pa.BinaryArray) -> bool:
@@ -29,4 +29,5 @@ def routine(lines: pa.BinaryArray) -> np.ndarray:
 
 @cache
 def _read() -> str:
-    return rf'{_MESSAGE}.*{_MESSAGE}|"(?:WARN|ERROR|FATAL)|\\[u/]|"message": ?"(?:{any_of(starts())})|{any_of(contained())}'
+    several = r'essage".*essage"|msg"|level".*level"|levelname"|severity"'
+    return rf'{several}|"(?:WARN|ERROR|FATAL)|\\[u/]|{_MESSAGE}(?:{any_of(starts())})|{any_of(contained())}'

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
+from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import LogFile, find, records_of
 from ingest.flink_logs.layouts import layout_of, zone_of
-from ingest.flink_logs.patterns import PATTERNS
+from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from ingest.flink_logs.routine_json import is_routine
 from spark_jobs.transforms import json_lines, log_blocks
@@ -59,10 +60,15 @@ OBJECTS = st.sampled_from(
     [
         *(f'{{"timestamp":{1795233600000 + n},"level":"INFO","message":"{p.example}"}}' for n, p in enumerate(PATTERNS) if p.contains),
         '{"timestamp": 1795233600001, "level": "INFO", "message": "Triggering savepoint for job x"}',
+        '{"timestamp": 1795233600001, "level": "INFO", "message":  "Triggering savepoint for job x"}',
         '{"timestamp": 1795233600001, "level": "INFO", "message": "\\u0054riggering savepoint for job x"}',
         *[ROUTINE] * 3,
         LOUD,
         '{"timestamp": 1795233600001, "level": "INFO", "message": "Served", "message": "Triggering savepoint"}',
+        '{"timestamp": 1795233600001, "level": "INFO", "msg": "Triggering savepoint for job x", "context": {"message": "x"}}',
+        '{"timestamp": 1795233600001, "severity": "error", "message": "Served", "labels": {"level": "INFO"}}',
+        '{"timestamp": 1795233600001, "level": 3, "message": "Served", "labels": {"level": "INFO"}}',
+        '{"timestamp": 1795233600001, "levelname": "Error", "message": "Served", "labels": {"level": "INFO"}}',
         '{"timestamp": 1795233600001, "severity": "ERROR", "message": "Served", "labels": {"level": "INFO"}}',
         '{"timestamp": 1795233600001, "level": "INFO", "message": "Served \udcff"}',
         '{"timestamp": 1795233600001, "level": "INFO", "message": "Served", "container_name": "jm-1"}',
@@ -176,6 +182,14 @@ def test_blocks_of_a_log_as_json_give_what_the_file_gives(
         assert sum(row["headers"] for row in counts) == len(records_of(data, file=str(path), keep="all"))
     split = data.split(b"\n")
     assert [line for line in left_out(split) if not is_routine(line)] == []
+
+
+@given(st.lists(OBJECTS | NOT_OBJECTS, max_size=30))
+def test_no_event_of_a_log_as_json_is_left_out_as_routine(lines: list[str]) -> None:
+    data = "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
+    every = records_of(data, file="jm.log", keep="all")
+    wanted = [record for record in every if record.level in KEPT_LEVELS or event_of(record)]
+    assert told(wanted) <= told(records_of(data, file="jm.log"))
 
 
 @pytest.mark.parametrize("name", JSON_LAYOUTS)
