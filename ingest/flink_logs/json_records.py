@@ -28,8 +28,6 @@ _TRACES = (
 _LINES = ("log", "MESSAGE", "message", "line")
 """Where an envelope has the line that was printed."""
 _ENVELOPES = ("stream", "kubernetes", "container_name", "_HOSTNAME", "docker", "pod", "container", "source_type", "time")
-_SHIPPERS = ("kubernetes", "container_name", "_HOSTNAME")
-"""Which say who printed a line."""
 _SYSLOG = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 """GELF's levels, 0 … 7."""
 _FIRST, _LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
@@ -71,7 +69,6 @@ class _Names(NamedTuple):
     traces: tuple[str, ...]
     lines: tuple[str, ...]
     is_envelope: bool
-    of_shipper: bool
 
 
 @lru_cache(maxsize=500)
@@ -79,8 +76,7 @@ def _names(members: tuple[str, ...]) -> _Names:
     times, levels, loggers, messages, traces, lines = (
         tuple(name for name in names if name in members) for names in (_TIMES, _LEVELS, _LOGGERS, _MESSAGES, _TRACES, _LINES)
     )
-    is_envelope, of_shipper = (any(name in members for name in names) for names in (_ENVELOPES, _SHIPPERS))
-    return _Names(times, levels, loggers, messages, traces, lines, is_envelope, of_shipper)
+    return _Names(times, levels, loggers, messages, traces, lines, any(name in members for name in _ENVELOPES))
 
 
 def _record(document: dict[str, Any], names: _Names, zone: ZoneInfo) -> JsonRecord | None:
@@ -96,7 +92,7 @@ def _record(document: dict[str, Any], names: _Names, zone: ZoneInfo) -> JsonReco
         return None
     logger = _first(document, names.loggers, (str,)) if names.loggers else _nested(document, "logger")
     text = _with_trace(message, document, names.traces)
-    return JsonRecord(at, level, logger[:300] if isinstance(logger, str) else "", text, _pod(document) if names.of_shipper else "")
+    return JsonRecord(at, level, logger[:300] if isinstance(logger, str) else "", text, _pod(document))
 
 
 def _envelope(document: dict[str, Any], names: _Names) -> Peeled | None:

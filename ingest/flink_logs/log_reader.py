@@ -192,9 +192,7 @@ class LogReader:
         stream = self._stream((first.envelope, "", first.stream))
         if stream.partial:
             return False
-        offsets = list(accumulate(map(len, lines), lambda offset, size: offset + size + 1, initial=at))
-        offsets.pop()
-        self._take_lines(stream, [part[3] for part in parts], offsets, [part[0] for part in parts])
+        self._take_lines(stream, [part[3] for part in parts], _places(lines, at), [part[0] for part in parts])
         return True
 
     def _take_each(self, block: bytes, at: int) -> None:
@@ -227,7 +225,7 @@ class LogReader:
     def _lines_of(self, block: bytes, at: int, objects_are_bare: bool) -> Iterable[tuple[bytes, int]]:
         """Lines with their places. Such as are counted and not kept may be left out, where nothing is around any object."""
         lines = block[:-1].split(b"\n")
-        return zip(lines, accumulate(map(len, lines), lambda offset, size: offset + size + 1, initial=at), strict=False)
+        return zip(lines, _places(lines, at), strict=True)
 
     def _joined(self, stream: LogStream, content: bytes, here: int) -> tuple[bytes, int]:
         """A line of which pieces came before; what is longer than a line may be is left out."""
@@ -262,9 +260,7 @@ class LogReader:
         """Lines of one stream, with where in the file they begin and the times that their envelopes give."""
         block = b"\n".join(lines) + b"\n"
         if self._is_own(stream) and self._lines.are_own(block):
-            sizes = accumulate(map(len, lines), lambda offset, size: offset + size + 1, initial=stream.given)
-            stream.canonical.extend(sizes)
-            stream.canonical.pop()
+            stream.canonical.extend(_places(lines, stream.given))
             stream.physical.extend(offsets)
             self._give(stream, block, offsets[0])
             return
@@ -352,3 +348,8 @@ class LogReader:
         self._skipped[reason] += 1
         if self._skipped[reason] <= most:
             self.skips.append(Skip(redact(self._file), reason, detail))
+
+
+def _places(lines: Sequence[bytes], first: int) -> list[int]:
+    """Where each of these lines begins, the first of them at ``first``."""
+    return list(accumulate((len(line) + 1 for line in lines[:-1]), initial=first))
