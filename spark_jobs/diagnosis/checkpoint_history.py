@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from spark_jobs.diagnosis.findings import NotJudged
+from spark_jobs.diagnosis.last_asked import remembers_the_last
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 FAILED_OUTCOMES = frozenset({"declined", "expired", "failed"})
@@ -45,17 +46,10 @@ def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
     return sorted((one for one in window.checkpoints if one.outcome != "in_progress" and one.ended_ms >= since_ms), key=by_time)
 
 
-_last: tuple[Sequence[CheckpointSample], frozenset[str]] = ((), frozenset())
-"""Each rule asks of the same checkpoints, one after the other."""
-
-
+@remembers_the_last()
 def outcomes_of(checkpoints: Sequence[CheckpointSample]) -> frozenset[str]:
     """Which outcomes there are among them."""
-    global _last
-    known = _last  # another thread may judge another job
-    if known[0] is not checkpoints:
-        known = _last = checkpoints, frozenset([one.outcome for one in checkpoints])
-    return known[1]
+    return frozenset(one.outcome for one in checkpoints)
 
 
 def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from spark_jobs.diagnosis.findings import NotJudged
+from spark_jobs.diagnosis.last_asked import remembers_the_last
 from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
 from spark_jobs.diagnosis.pressure_walk import Holders, LeastWork, Origin, Walk, WalkLimits
 from spark_jobs.diagnosis.samples import JobWindow
@@ -115,37 +116,38 @@ class Pressure:
         return kept
 
 
-_last: tuple[JobWindow, Limits, Pressure | str] | None = None
-"""The last window that was asked for, and its pressure or what it lacks.
-
-As text: an exception that is kept holds the frames it passed through, which hold it again, and with them every row of the job.
-"""
+Asked = tuple[JobWindow, Limits]
 
 
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
     """Raises NotJudged where no vertex reported anything in this window. Of a job that has ended nothing is lacking."""
-    global _last  # several rules ask for the same window one after the other
-    known = _last  # another thread may judge another job
-    if known is None or not _has_the_same_pressure(known[0], window) or known[1] is not limits:
-        known = _last = (window, limits, _pressure(window, limits))
-    found = known[2]
+    found = _pressure((window, limits))
     if isinstance(found, str):
         raise NotJudged(found)
     return found
 
 
-def _has_the_same_pressure(one: JobWindow, other: JobWindow) -> bool:
+def _has_the_same_pressure(asked: Asked, again: Asked) -> bool:
     """Rules get one window with different events."""
-    return one is other or (
-        one.vertex_windows is other.vertex_windows
-        and one.vertices is other.vertices
-        and one.edges is other.edges
-        and (one.terminal, one.flink_version) == (other.terminal, other.flink_version)
+    one, other = asked[0], again[0]
+    return asked[1] is again[1] and (
+        one is other
+        or (
+            one.vertex_windows is other.vertex_windows
+            and one.vertices is other.vertices
+            and one.edges is other.edges
+            and (one.terminal, one.flink_version) == (other.terminal, other.flink_version)
+        )
     )
 
 
-def _pressure(window: JobWindow, limits: Limits) -> Pressure | str:
-    """What is lacking, as text, where it cannot be told."""
+@remembers_the_last(_has_the_same_pressure)
+def _pressure(asked: Asked) -> Pressure | str:
+    """What is lacking, as text.
+
+    An exception that is kept would hold the frames it passed through, which hold it again, and with them every row of the job.
+    """
+    window, limits = asked
     if not window.vertex_windows:
         return Pressure(Topology((), ()), {}) if window.terminal else NO_METRICS
     larger_part = limits[BACKPRESSURED]

@@ -14,6 +14,7 @@ from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.jvm_load import JvmCause, gc_threshold, jvm_cause, taskmanager_of
+from spark_jobs.diagnosis.last_asked import remembers_the_last
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 from spark_jobs.diagnosis.subjects import job_finding
@@ -116,18 +117,11 @@ def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Phas
     return cost if explained or len(slow) >= limits[f"{rule_id}.minimum"] else None
 
 
-_last: tuple[Sequence[CheckpointSample], float] = ((), 0.0)
-"""Each rule of a phase asks for the same checkpoints, one after the other."""
-
-
+@remembers_the_last()
 def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
     """What a completed one took at most, as far as known: without end on record it may have taken any time."""
-    global _last
-    known = _last  # another thread may judge another job
-    if known[0] is not checkpoints:
-        took = (one.end_to_end_ms for one in checkpoints if one.outcome == "completed")
-        known = _last = (checkpoints, max((inf if ms is None else ms for ms in took), default=0))
-    return known[1]
+    took = (one.end_to_end_ms for one in checkpoints if one.outcome == "completed")
+    return max((inf if ms is None else ms for ms in took), default=0)
 
 
 def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: Iterable[Evidence] = (), **more_data: Any) -> Finding:
