@@ -44,17 +44,23 @@ JOB_SCHEMA = pa.schema(
         ("restored_path", pa.string()),
         ("restored_is_savepoint", pa.bool_()),
         ("restored_at", _INSTANT),
+        ("last_completed_id", pa.int64()),
         ("last_completed_at", _INSTANT),
+        ("last_completed_path", pa.string()),
+        ("keeps_last", pa.bool_()),
         ("in_flight_since", _INSTANT),
         ("checkpoints_ended", pa.list_(_ENDED)),
     ]
 )
 """Of the jobs file; columns that a file lacks are null.
 
-``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is not blind. ``in_flight_since``: when the oldest
-pending checkpoint was triggered. ``checkpoints_ended``: only checkpoints known to have never completed (``completed``
-false) or to have been discarded; ``triggered_at``, ``ended_at`` and ``reason`` (Flink's CheckpointFailureReason) tell
-which of them left a file in ``shared/``, and may be null.
+``last_completed_path``: where its newest checkpoint was written, which tells the directory that the
+job writes. ``keeps_last``: whether Flink leaves the last checkpoint of a job that ended as this one
+did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is
+not blind. ``in_flight_since``: when the oldest pending checkpoint was triggered.
+``checkpoints_ended``: only checkpoints known to have never completed (``completed`` false) or to
+have been discarded; ``triggered_at``, ``ended_at`` and ``reason`` (Flink's CheckpointFailureReason)
+tell which of them left a file in ``shared/``, and may be null.
 """
 
 

@@ -65,10 +65,13 @@ STORAGE_VERDICT = ServingTable(
 
 STORAGE_JOB = ServingTable(
     "storage_job",
-    "the directories of one job in one root",
-    ("audit_id", "root", "cluster", "job_id"),
+    "one job's directory",
+    ("audit_id", "directory"),
     (
-        *_key("audit_id", "root", "cluster", "job_id"),
+        *_key("audit_id", "directory"),
+        Column("root", "text", "it lies in", required=True),
+        Column("cluster", "text", "that alone is known to write it; else empty", required=True),
+        Column("job_id", "text", "its name; ids repeat, directories do not", required=True),
         Column("job_name", "text"),
         Column("terminal", "flag", "seen FINISHED, CANCELED or FAILED; null where nobody reported the job"),
         Column("files", "int", required=True),
@@ -83,7 +86,7 @@ STORAGE_JOB = ServingTable(
         Column("newest_modified", "instant", "of the _metadata of the newest retained checkpoint"),
     ),
 )
-"""``foreign``: files in other jobs' directories that its checkpoints refer to. ``missing``: files its checkpoints refer to."""
+"""``foreign``: files in other directories that its checkpoints refer to. ``missing``: files its checkpoints refer to."""
 
 _AGAINST_PREVIOUS = {
     "files": "physical files, against previous_path; null without one",
@@ -147,16 +150,18 @@ STORAGE_OPERATOR_STATE = ServingTable(
 STORAGE_CHAIN = ServingTable(
     "storage_chain",
     "one job depends on another",
-    ("audit_id", "root", "job_id", "other_job_id", "kind"),
+    ("audit_id", "directory", "job_id", "other_directory", "kind"),
     (
-        *_key("audit_id", "root", "job_id", "other_job_id"),
+        *_key("audit_id", "directory", "job_id", "other_directory"),
+        Column("root", "text", "of other_directory; empty where none was audited", required=True),
+        Column("other_job_id", "text", required=True),
         Column("kind", "text", "refers or restored_from", required=True),
         Column("files", "int", "files of the other job referred to; 0 for restored_from", required=True),
         Column("bytes", "int", required=True),
         Column("checkpoints", "int", "of this job that do", required=True),
     ),
 )
-"""``root`` is that of the other job's directory; empty where it lies outside the audited roots."""
+"""``directory`` is that of the job that depends on the other; empty where nobody knows it."""
 
 STORAGE_MISSING = ServingTable(
     "storage_missing",

@@ -79,6 +79,7 @@ JOB_CURRENT = ServingTable(
         Column("last_completed_id", "int"),
         Column("last_completed_at", "instant", "end of the newest completed checkpoint that is not a savepoint"),
         Column("last_completed_ms", "int", "its end-to-end duration"),
+        Column("last_completed_path", "text", "where the newest completed checkpoint of a known place was written"),
         Column("last_outcome", "text", "of the newest final checkpoint"),
         Column("recent_outcomes", "json", "oldest first, at most 16: [{checkpoint_id, outcome, is_savepoint}]"),
         Column("recent_total", "int", "final checkpoints among them, savepoints left out"),

@@ -36,7 +36,7 @@ REASONS: dict[str, dict[str, str]] = {
         "age_guard": "Written or first seen by Weir less than the age guard before this audit.",
         "in_flight": "Not older than the oldest checkpoint that its job has in flight.",
         "ended_lately": "Its job completed a checkpoint less than the age guard ago and has ended: its last one may not be listed yet.",
-        "first_audit": "This audit is the first that found it unreferenced; a second one must confirm it.",
+        "first_audit": "This audit is the first that found that nothing needs it; a second one must confirm it.",
         "no_checkpoint_since": "Its job has not completed a checkpoint since an audit first found it unreferenced.",
     },
     KEPT: {
@@ -47,8 +47,10 @@ REASONS: dict[str, dict[str, str]] = {
         "unreadable_snapshot": "It is a _metadata that could not be read.",
         "vanished": "It was listed and gone when it was to be read.",
         "bad_time": "Its modification time is missing or lies in the future.",
-        "two_owners": "More than one registered cluster has a job with this id.",
-        "job_unseen": "No cluster that Weir can see has reported this job: it counts as running.",
+        "two_owners": "More than one registered cluster writes to the directory of this job, or may: "
+        "give each application a checkpoint directory of its own.",
+        "writer_unknown": "A job has this id, but is not known to write this directory: register the root for the one cluster that does.",
+        "job_unseen": "No cluster that Weir can see has reported a job that writes here: it counts as running.",
         "task_owned": "Task-owned, changelog or merged file of a job of which, or of whose successors, a snapshot is retained.",
         "was_referred": "A checkpoint or savepoint referred to it, and is gone without Weir having seen it discarded.",
         "other_spelling": "A reference, or another file, ends in the same path elsewhere: it may be this very file under another name.",
@@ -80,7 +82,8 @@ DOUBTS = {
     "other_spelling": "A reference of which no file was found ends like a listed file: it may be that file under another name.",
     TWO_NAMES: "A directory is, or seems to be, registered under two names: what is needed under the one looks dead under the other.",
     "restored_from_gone": "A job runs that was restored from a snapshot which is gone, and has completed no checkpoint since.",
-    "no_checkpoint_found": "A job runs and has completed checkpoints, but none of them was found.",
+    "restored_from_unknown": "A job runs that was restored from a snapshot of which no path is known, and has none of its own.",
+    "no_checkpoint_found": "A job runs and has completed checkpoints, but the newest of them was not found.",
 }
 """Each may hide the only referrer of a file anywhere: with one of them no root of the audit can be cleaned."""
 

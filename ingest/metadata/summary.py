@@ -39,7 +39,7 @@ class Directory:
     references: int = 0
     bytes: int = 0
     own: bool = False
-    """Of the job (or the savepoint) whose directory the ``_metadata`` lies in, wherever that was moved to."""
+    """Below the directory of the job (or the savepoint) that the ``_metadata`` lies in."""
 
 
 @dataclass(slots=True)
@@ -83,7 +83,6 @@ def job_id_of(directory: str) -> str | None:
 class _Collector:
     def __init__(self, owned: str) -> None:
         self.owned = owned
-        self.job_id = job_id_of(owned)
         self.header: Header | None = None
         self.end: End | None = None
         self.operators: list[OperatorTotals] = []
@@ -136,7 +135,7 @@ class _Collector:
         if directory is None:
             if len(self.directories) >= MOST_DIRECTORIES:
                 path = OTHER_DIRECTORIES
-            own = f"{path}/".startswith(f"{self.owned}/") or (self.job_id is not None and f"/{self.job_id}/" in f"{path}/")
+            own = f"{path}/".startswith(f"{self.owned}/")
             directory = self.directories.setdefault(path, Directory(path, own=own))
         directory.references += 1
         directory.bytes += size

@@ -81,11 +81,14 @@ _age = itemgetter("trigger_time", "checkpoint_id")
 
 def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
     """The newest completed checkpoint, savepoints left out, over all facts at hand."""
-    last = max((fact for fact in facts if is_completed_checkpoint(fact)), key=_age, default={})
+    completed = [fact for fact in facts if is_completed_checkpoint(fact)]
+    last = max(completed, key=_age, default={})
+    placed = max((fact for fact in completed if fact.get("external_path")), key=_age, default={})
     return {
         "last_completed_id": last.get("checkpoint_id"),
         "last_completed_at": first_known(last.get("end_time"), last.get("trigger_time")),
         "last_completed_ms": last.get("end_to_end_ms"),
+        "last_completed_path": placed.get("external_path"),
         "state_bytes": last.get("state_bytes"),
         "checkpointed_bytes": last.get("checkpointed_bytes"),
     }

@@ -129,7 +129,7 @@ class AuditRun:
         inputs = Inputs(
             roots=roots,
             listing=listing,
-            jobs=self._keep("jobs", reading.with_canonical_restores(jobs, audit_frames.spellings_of(self.audits))),
+            jobs=self._keep("jobs", reading.with_canonical_paths(jobs, audit_frames.spellings_of(self.audits))),
             references=self._keep("references", read.references),
             operators=self._keep("operators", read.operators),
             doubts=read.doubts.unionByName(audit_frames.unlisted_doubts(self.session, self.audits)),

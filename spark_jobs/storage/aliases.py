@@ -25,12 +25,9 @@ def twins(files: DataFrame, held: DataFrame) -> DataFrame:
 
     Only jobs that have files in more than one directory are looked at; usually there is none.
     """
-    jobs = (
-        held.where(F.col("job_id").isNotNull())
-        .groupBy("audit_id", "job_id")
-        .agg(F.min("first_above").alias("a"), F.max("last_above").alias("b"))
-    )
-    spread = jobs.where(F.col("a") != F.col("b")).select("audit_id", "job_id")
+    jobs = held.where(F.col("job_id").isNotNull()).groupBy("audit_id", "job_id")
+    directories = jobs.agg(F.countDistinct("job_directory").alias("directories"))
+    spread = directories.where(F.col("directories") > 1).select("audit_id", "job_id")
     candidates = files.where(is_candidate(F.col("place")) & (F.col("place") != "metadata"))
     if spread.isEmpty():
         candidates = candidates.limit(0)

@@ -45,20 +45,23 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     referred = keep("storage_reference", references.referred_files(inputs.references, snapshots))
     segments = keep("segments", references.segments_of_checkpoints(inputs.references, snapshots))
     resolved = keep("resolved", of_checkpoints.resolved(referred, files, snapshots, roots))
-    owned = keep("owners", owners.owners(jobs, roots))
+    directories_of_jobs = owners.directories(held, snapshots)
+    writers = keep("writers", owners.writers(jobs, directories_of_jobs, roots))
+    owned = keep("owners", owners.owners(writers))
+    sole = owners.sole_writers(owned)
     restores = keep("restores", owners.restores(jobs))
 
     figures = of_checkpoints.figures(resolved, snapshots, references.written_in(inputs.references))
-    checkpoints = keep("checkpoints", of_checkpoints.judged(figures, restores, owned, roots, of_checkpoints.written_at(metadata)))
-    weaned = of_checkpoints.weaned_restores(checkpoints, restores)
+    of_jobs = keep("checkpoints_of_jobs", of_checkpoints.owned(figures, owned))
+    weaned = keep("weaned", of_checkpoints.weaned_restores(of_jobs, restores, sole))
+    written_at = of_checkpoints.written_at(metadata)
+    checkpoints = keep("checkpoints", of_checkpoints.judged(of_jobs, weaned, roots, written_at))
 
     not_found = resolved.where(~F.col("found"))
     # Usually all are found: then no file need be looked at for how its path ends.
     spellings = keep("other_spellings", doubting.other_spellings(not_found, files.limit(0) if not_found.isEmpty() else files))
     twins = keep("twins", aliases.twins(files, held))
-    doubts = keep(
-        "storage_doubt", doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, twins, restores, snapshots, listed_jobs))
-    )
+    doubts = keep("storage_doubt", doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, twins, restores, snapshots, writers)))
 
     chains = keep("chains", _references_of_jobs(resolved, checkpoints))
     unread = history.unread(inputs.referred, snapshots)
@@ -74,7 +77,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
         restored=of_checkpoints.restored_directories(weaned),
         doubted=doubts.select("audit_id").distinct(),
         spellings=spellings.select("audit_id", "path").unionByName(twins.select("audit_id", "path")),
-        vanished_files=history.vanished_files(unread, pending, jobs),
+        vanished_files=history.vanished_files(unread, pending, jobs, sole),
         vanished=inputs.vanished,
         live_segments=live_segments,
     )
@@ -95,7 +98,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
             "storage_job": totals.of_jobs(cube, checkpoints, resolved, owned),
             "storage_checkpoint": checkpoint_rows,
             "storage_operator_state": operator_states.of_checkpoints(inputs.operators, checkpoint_rows),
-            "storage_chain": _chain_rows(chains, restores, listed_jobs),
+            "storage_chain": _chain_rows(chains, restores, sole, roots),
             "storage_missing": _missing_rows(missing, of_checkpoints.superseded(checkpoints, restores)),
             "storage_merged_file": merged_files.worth_compacting(resolved, live_segments),
             "storage_doubt": doubts,
@@ -111,16 +114,18 @@ def _all_doubts(
     twins: DataFrame,
     restores: DataFrame,
     snapshots: DataFrame,
-    listed_jobs: DataFrame,
+    writers: DataFrame,
 ) -> DataFrame:
+    jobs, roots = inputs.jobs, inputs.roots
     return (
         doubting.of_completed(inputs.doubts, owned)
         .unionByName(doubting.unknown_authorities(resolved, inputs.roots))
         .unionByName(doubting.of_other_spellings(spellings))
         .unionByName(aliases.of_twins(twins))
         .unionByName(aliases.same_metadata(inputs.references, snapshots))
-        .unionByName(doubting.restored_from_gone(restores, snapshots, inputs.roots))
-        .unionByName(doubting.no_checkpoint_found(inputs.jobs, restores, snapshots, listed_jobs, inputs.roots))
+        .unionByName(doubting.restored_from_gone(restores, snapshots, roots))
+        .unionByName(doubting.restored_from_unknown(jobs, writers, snapshots))
+        .unionByName(doubting.no_checkpoint_found(jobs, restores, writers, snapshots, roots))
     )
 
 
@@ -139,10 +144,16 @@ def _files(inputs: Inputs, keep: Keep) -> tuple[DataFrame, DataFrame]:
 
 
 def _references_of_jobs(resolved: DataFrame, checkpoints: DataFrame) -> DataFrame:
-    """Distinct files of another job's directories per job that refers to them; ``job_id`` is null for most savepoints."""
+    """Distinct files of another job's directory per job that refers to them.
+
+    ``job_id`` and ``job_directory`` are null for savepoints.
+    """
     foreign = resolved.where(F.col("other_job_id").isNotNull())
-    keyed = foreign.join(checkpoints.select("audit_id", "metadata_path", "job_id"), ["audit_id", "metadata_path"])
-    return keyed.groupBy("audit_id", F.coalesce("ref_root", F.lit("")).alias("root"), "job_id", "other_job_id", "path").agg(
+    referrers = checkpoints.select("audit_id", "metadata_path", "job_directory", "job_id")
+    keyed = foreign.join(referrers, ["audit_id", "metadata_path"])
+    root = F.coalesce("ref_root", F.lit("")).alias("root")
+    ends = ["job_directory", "job_id", "other_job_directory", "other_job_id"]
+    return keyed.groupBy("audit_id", root, *ends, "path").agg(
         F.max("bytes").alias("bytes"), F.collect_set("metadata_path").alias("referrers")
     )
 
@@ -191,21 +202,31 @@ def _checkpoint_rows(checkpoints: DataFrame, resolved: DataFrame, segments: Data
     )
 
 
-def _chain_rows(chains: DataFrame, restores: DataFrame, listed_jobs: DataFrame) -> DataFrame:
+def _chain_rows(chains: DataFrame, restores: DataFrame, sole: DataFrame, roots: DataFrame) -> DataFrame:
     """``storage_chain``."""
-    referrers = F.size(F.array_distinct(F.flatten(F.collect_list("referrers"))))
-    refers = chains.where(F.col("job_id").isNotNull()).groupBy("audit_id", "root", "job_id", "other_job_id").agg(
-        F.count("*").alias("files"), F.sum("bytes").alias("bytes"), referrers.alias("checkpoints")
-    ).withColumn("kind", F.lit("refers"))  # fmt: skip
-    home = listed_jobs.withColumnRenamed("job_id", "other_job_id")
-    of_checkpoints_only = restores.where(F.col("from_job_id").isNotNull())
-    restored = of_checkpoints_only.groupBy("audit_id", "job_id", F.col("from_job_id").alias("other_job_id")).agg(
-        F.lit(0).alias("files"), F.lit(0).alias("bytes"), F.lit(0).alias("checkpoints")
-    )  # fmt: skip
-    placed = restored.join(home, ["audit_id", "other_job_id"], "left").withColumns(
-        {"root": F.coalesce("root", F.lit("")), "kind": F.lit("restored_from")}
+    ends = ["directory", "job_id", "other_directory", "other_job_id"]
+    named = chains.where(F.col("job_directory").isNotNull()).withColumnsRenamed(
+        {"job_directory": "directory", "other_job_directory": "other_directory"}
     )
-    return refers.unionByName(placed.where(F.col("job_id") != F.col("other_job_id")))
+    checkpoints = F.size(F.array_distinct(F.flatten(F.collect_list("referrers"))))
+    refers = named.groupBy("audit_id", "root", *ends).agg(
+        F.count("*").alias("files"), F.sum("bytes").alias("bytes"), checkpoints.alias("checkpoints")
+    )
+    of_checkpoints_only = restores.where(F.col("from_job_directory").isNotNull())
+    home = sole.select("audit_id", "cluster", "job_id", F.col("job_directory").alias("directory"))
+    renamed = of_checkpoints_only.withColumnsRenamed({"from_job_directory": "other_directory", "from_job_id": "other_job_id"})
+    at_home = renamed.join(home, ["audit_id", "cluster", "job_id"], "left").fillna("", ["directory"])
+    nothing = (F.lit(0).alias(name) for name in ("files", "bytes", "checkpoints"))
+    restored = (
+        at_home.groupBy("audit_id", *ends)
+        .agg(F.lit(0).alias("_"))
+        .select("audit_id", F.col("other_directory").alias("path"), *ends, *nothing)
+    )
+    placed = references.with_roots(restored, roots).withColumn("root", F.coalesce("ref_root", F.lit("")))
+    others = placed.where(F.col("directory") != F.col("other_directory"))
+    return refers.withColumn("kind", F.lit("refers")).unionByName(
+        others.select("audit_id", "root", *ends, "files", "bytes", "checkpoints").withColumn("kind", F.lit("restored_from"))
+    )
 
 
 def _missing_rows(missing: DataFrame, superseded: DataFrame) -> DataFrame:

@@ -4,7 +4,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
-from spark_jobs.storage.layout_columns import is_below, with_places
+from spark_jobs.storage.layout_columns import is_below, with_job_directory, with_places
+from spark_jobs.storage.owners import JOB_DIRECTORY
 from spark_jobs.storage.references import with_roots
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
@@ -13,7 +14,10 @@ _NEVER = "9999-01-01 00:00:00"
 
 
 def resolved(references: DataFrame, files: DataFrame, snapshots: DataFrame, roots: DataFrame) -> DataFrame:
-    """Each reference with what is there: ``found``; ``missing``, null where it cannot be known; ``own``, ``other_job_id``.
+    """Each reference with what is there: ``found``; ``missing``, null where it cannot be known.
+
+    ``own``: below the directory of the checkpoint or of its job. Others have ``other_job_directory``
+    and ``other_job_id``, as far as their path tells.
 
     Cannot be known: below no audited root, below one that was not listed whole, and younger than the listing.
     """
@@ -22,13 +26,15 @@ def resolved(references: DataFrame, files: DataFrame, snapshots: DataFrame, root
     referred = files.select(*FILE_KEY, "bytes").join(looked_up(named.select(*FILE_KEY)), FILE_KEY, "left_semi")
     there = referred.groupBy(*FILE_KEY).agg(F.max(F.coalesce("bytes", F.lit(0))).alias("file_bytes"))
     keyed = named.join(looked_up(there), FILE_KEY, "left").drop("path_hash")
-    of = snapshots.select(*CHECKPOINT, "directory", F.col("job_id").alias("own_job_id"), "modified")
+    own_directory = F.col("job_directory").alias("own_job_directory")
+    of = snapshots.select(*CHECKPOINT, "directory", own_directory, "modified")
     joined = with_roots(keyed.join(of, CHECKPOINT), roots)
     as_of = roots.groupBy("audit_id").agg(F.min("as_of").alias("as_of"))
-    placed = with_places(joined).join(F.broadcast(as_of), "audit_id")
+    placed = with_job_directory(with_places(joined)).join(F.broadcast(as_of), "audit_id")
     found = F.col("file_bytes").isNotNull()
     listed_before = F.col("ref_root").isNotNull() & (F.col("ref_unlisted") == 0) & (F.col("modified") < F.col("as_of"))
-    own = F.coalesce(F.col("job_id") == F.col("own_job_id"), F.lit(False)) | is_below(F.col("path"), F.col("directory"))
+    same_job = F.coalesce(F.col("job_directory") == F.col("own_job_directory"), F.lit(False))
+    own = same_job | is_below(F.col("path"), F.col("directory"))
     return placed.select(
         *CHECKPOINT,
         "path",
@@ -40,6 +46,7 @@ def resolved(references: DataFrame, files: DataFrame, snapshots: DataFrame, root
         F.when(found, F.lit(False)).when(listed_before, F.lit(True)).alias("missing"),
         own.alias("own"),
         F.when(~own, F.col("job_id")).alias("other_job_id"),
+        F.when(~own, F.col("job_directory")).alias("other_job_directory"),
     )
 
 
@@ -73,27 +80,29 @@ def written_at(metadata: DataFrame) -> DataFrame:
     return metadata.groupBy("audit_id", F.col("path").alias("metadata_path")).agg(F.max(age_from).alias("age_from"))
 
 
-def judged(checkpoints: DataFrame, restores: DataFrame, owners: DataFrame, roots: DataFrame, written_at: DataFrame) -> DataFrame:
-    """Adds ``verdict``, ``successor_job_id``, ``cluster`` and ``job_name``.
+def judged(checkpoints: DataFrame, weaned: DataFrame, roots: DataFrame, written_at: DataFrame) -> DataFrame:
+    """Adds ``verdict`` and ``successor_job_id``. ``checkpoints`` are :func:`owned`.
 
-    Waste: its job was seen in a terminal state, and the job restored from it, or from a later checkpoint of that job, has
-    since completed a checkpoint that is whole and its own. As long as any job that may run was restored from that job and
-    has not, nothing of it is waste. Savepoints never are.
+    Waste: its job was seen in a terminal state, and another job restored from it, or from a later
+    checkpoint of that job, has since completed a checkpoint that is whole and its own. As long as
+    any job that may run was restored from that job and has not, nothing of it is waste. Savepoints
+    never are.
     """
-    owner = owners.select(
-        "audit_id", "root", "job_id", "claims", "cluster", "job_name", "terminal", "seen", "last_completed_at", "in_flight_since"
-    )
-    known = checkpoints.join(owner, ["audit_id", "root", "job_id"], "left").join(written_at, CHECKPOINT, "left")
-    weaned = weaned_restores(known, restores)
-    per_origin = weaned.groupBy("audit_id", F.col("from_job_id").alias("job_id")).agg(
-        F.max(F.when(F.col("weaned"), F.col("from_checkpoint_id"))).alias("left_up_to"),
-        F.max(F.when(F.col("weaned"), F.col("restored_at"))).alias("left_at"),
-        F.max(F.when(F.col("weaned"), F.col("job_id"))).alias("successor_job_id"),
+    # A job that was restored from a checkpoint of its own is no successor of itself.
+    succeeded = F.col("weaned") & ~F.col("is_own")
+    origin = F.col("from_job_directory").alias("job_directory")
+    per_origin = weaned.groupBy("audit_id", origin).agg(
+        F.max(F.when(succeeded, F.col("from_checkpoint_id"))).alias("left_up_to"),
+        F.max(F.when(succeeded, F.col("restored_at"))).alias("left_at"),
+        F.max(F.when(succeeded, F.col("job_id"))).alias("successor_job_id"),
         F.bool_or(~F.col("weaned") & ~F.col("ended")).alias("needed_still"),
     )
+    of_roots = F.broadcast(roots.select("audit_id", "root", "as_of", "age_guard_h"))
     guard = F.col("as_of") - F.make_dt_interval(hours=F.col("age_guard_h").cast("int"))
-    scoped = known.join(per_origin, ["audit_id", "job_id"], "left").join(
-        F.broadcast(roots.select("audit_id", "root", "as_of", "age_guard_h")), ["audit_id", "root"]
+    scoped = (
+        checkpoints.join(written_at, CHECKPOINT, "left")
+        .join(per_origin, ["audit_id", "job_directory"], "left")
+        .join(of_roots, ["audit_id", "root"])
     )
     waste = (
         ~F.col("is_savepoint")
@@ -103,32 +112,70 @@ def judged(checkpoints: DataFrame, restores: DataFrame, owners: DataFrame, roots
         & F.col("seen")
         & ~F.col("needed_still")
         & (F.col("checkpoint_id") <= F.col("left_up_to"))
+        # A later one than the job is known to have completed was written by somebody unknown.
+        & (F.col("left_up_to") <= F.col("last_completed_id"))
+        # A job that starts again under its id counts from 1 again: these are not the same ones.
+        & (F.col("modified") <= F.col("left_at"))
         # What it refers to may go only where its own file may.
         & (F.col("age_from") <= guard)
         & F.coalesce(F.col("age_from") < F.col("in_flight_since"), F.lit(True))
-        # One that went on after the other was restored was copied, not succeeded; its last checkpoint may not be listed yet.
+        # One that went on after the other was restored was copied, not succeeded; its last
+        # checkpoint may not be listed yet.
         & F.coalesce(F.col("last_completed_at") <= F.least("left_at", guard), F.lit(True))
     )
     verdict = F.when(F.coalesce(waste, F.lit(False)), RETAINED_WASTE).otherwise(LIVE)
-    judged = scoped.withColumn("verdict", verdict)
-    return judged.withColumn("successor_job_id", F.when(F.col("verdict") == RETAINED_WASTE, F.col("successor_job_id"))).drop(
-        "left_up_to", "left_at", "needed_still", "last_completed_at", "in_flight_since", "age_from", "as_of", "age_guard_h"
-    )
+    successor = F.when(F.col("verdict") == RETAINED_WASTE, F.col("successor_job_id"))
+    return (
+        scoped.withColumn("verdict", verdict)
+        .withColumn("successor_job_id", successor)
+        .drop(
+            "left_up_to", "left_at", "needed_still", "last_completed_id", "last_completed_at",
+            "in_flight_since", "age_from", "as_of", "age_guard_h",
+        )
+    )  # fmt: skip
 
 
-def weaned_restores(checkpoints: DataFrame, restores: DataFrame) -> DataFrame:
-    """Restores with ``weaned``: the job has since completed a checkpoint that is whole and its own; ``ended``: it cannot run."""
-    whole = checkpoints.where(
-        ~F.col("is_savepoint") & (F.col("claims") == 1) & F.col("seen") & F.col("self_contained") & F.coalesce("resolvable", F.lit(False))
+def owned(checkpoints: DataFrame, owners: DataFrame) -> DataFrame:
+    """Adds what is known of the job whose directory a checkpoint lies in, as ``owners`` has it."""
+    owner = owners.select(
+        *JOB_DIRECTORY, "claims", "cluster", "job_name", "terminal", "seen",
+        "last_completed_id", "last_completed_at", "in_flight_since",
+    )  # fmt: skip
+    return checkpoints.join(owner, JOB_DIRECTORY, "left")
+
+
+def weaned_restores(checkpoints: DataFrame, restores: DataFrame, sole: DataFrame) -> DataFrame:
+    """Restores with what became of the job since, by what was read of its own directories.
+
+    ``weaned``: it has completed a checkpoint that is whole and its own. ``ended``: it cannot run,
+    and its last checkpoint was read, or is known to be gone: one that was not found may refer to
+    what the job was restored from. ``is_own``: restored from a directory it writes itself.
+    """
+    of_job = ["audit_id", "cluster", "job_id"]
+    own = checkpoints.where(~F.col("is_savepoint") & (F.col("claims") == 1))
+    whole = own.where(F.col("seen") & F.col("self_contained") & F.coalesce("resolvable", F.lit(False)))
+    newest = whole.groupBy(*of_job).agg(F.max("modified").alias("whole_at"))
+    read = own.groupBy(*of_job).agg(F.max("checkpoint_id").alias("read_id"))
+    home = sole.select(*of_job, F.col("job_directory").alias("from_job_directory"))
+    origins = home.withColumn("is_own", F.lit(True)).distinct()
+    has_moved_on = F.col("seen") & (F.col("whole_at") > F.col("restored_at"))
+    weaned = (
+        restores.join(newest, of_job, "left")
+        .join(read, of_job, "left")
+        .join(origins, [*of_job, "from_job_directory"], "left")
+        .fillna(False, ["is_own"])
+        .withColumn("weaned", F.coalesce(has_moved_on, F.lit(False)))
     )
-    newest = whole.groupBy("audit_id", "job_id").agg(F.max("modified").alias("whole_at"))
-    joined = restores.join(newest, ["audit_id", "job_id"], "left")
-    return joined.withColumns(
-        {
-            "weaned": F.coalesce((F.col("whole_at") > F.col("restored_at")) & F.col("seen"), F.lit(False)),
-            "ended": F.coalesce(F.col("terminal") & F.col("seen"), F.lit(False)),
-        }
-    )
+    # Who claims a checkpoint deletes it in the end, and then needs it no more.
+    succeeded = weaned.where(F.col("weaned") & ~F.col("is_own")).groupBy("audit_id", "from_job_directory")
+    left = succeeded.agg(F.max("from_checkpoint_id").alias("left_id"))
+    claimed = left.join(home, ["audit_id", "from_job_directory"]).groupBy(*of_job).agg(F.max("left_id").alias("left_id"))
+    last_id = F.col("last_completed_id")
+    discarded = F.exists(F.coalesce("checkpoints_ended", F.array()), lambda end: (end.checkpoint_id == last_id) & end.discarded)
+    is_gone = ~F.coalesce("keeps_last", F.lit(True)) | discarded | (F.col("left_id") >= last_id)
+    accounted = F.col("last_completed_at").isNull() | (F.col("read_id") >= last_id) | is_gone
+    has_ended = F.col("terminal") & F.col("seen") & accounted
+    return weaned.join(claimed, of_job, "left").withColumn("ended", F.coalesce(has_ended, F.lit(False)))
 
 
 def against_previous(checkpoints: DataFrame, resolved_references: DataFrame, segments: DataFrame) -> DataFrame:
@@ -136,8 +183,8 @@ def against_previous(checkpoints: DataFrame, resolved_references: DataFrame, seg
 
     Files are physical files, with what they take on disk; segments of merged files are counted apart, each by its own bytes.
     """
-    order = Window.partitionBy("audit_id", "root", "job_id").orderBy("checkpoint_id", "metadata_path")
-    numbered = checkpoints.where(~F.col("is_savepoint") & F.col("job_id").isNotNull())
+    order = Window.partitionBy("audit_id", "job_directory").orderBy("checkpoint_id", "metadata_path")
+    numbered = checkpoints.where(~F.col("is_savepoint") & F.col("job_directory").isNotNull())
     pairs = numbered.withColumn("previous_path", F.lag("metadata_path").over(order)).where(F.col("previous_path").isNotNull())
     pairs = pairs.select(*CHECKPOINT, "previous_path")
     on_disk = F.when(F.col("segmented"), F.coalesce("file_bytes", "bytes")).otherwise(F.col("bytes"))
@@ -168,12 +215,20 @@ def _compared(pairs: DataFrame, parts: DataFrame, key: list[str], counts: str, s
 
 
 def superseded(checkpoints: DataFrame, restores: DataFrame) -> DataFrame:
-    """(audit_id, metadata_path) of checkpoints after which one of the same job, or of a job restored from it, is whole."""
+    """(audit_id, metadata_path) of checkpoints after which one of the same job is whole.
+
+    Or one of a job that was restored from it.
+    """
     whole = checkpoints.where(F.coalesce("resolvable", F.lit(False)) & ~F.col("is_savepoint"))
-    last = whole.groupBy("audit_id", "job_id").agg(F.max("checkpoint_id").alias("whole_id"))
-    heirs = restores.join(last, ["audit_id", "job_id"]).groupBy("audit_id", F.col("from_job_id").alias("job_id"))
-    inherited = heirs.agg(F.max("from_checkpoint_id").alias("inherited_id"))
-    joined = checkpoints.join(last, ["audit_id", "job_id"], "left").join(inherited, ["audit_id", "job_id"], "left")
+    in_job = whole.where(F.col("job_directory").isNotNull())
+    last = in_job.groupBy("audit_id", "job_directory").agg(F.max("checkpoint_id").alias("whole_id"))
+    of_job = ["audit_id", "cluster", "job_id"]
+    successful = in_job.where(F.col("claims") == 1).select(*of_job).distinct()
+    heirs = restores.join(successful, of_job)
+    inherited = heirs.groupBy("audit_id", F.col("from_job_directory").alias("job_directory")).agg(
+        F.max("from_checkpoint_id").alias("inherited_id")
+    )
+    joined = checkpoints.join(last, ["audit_id", "job_directory"], "left").join(inherited, ["audit_id", "job_directory"], "left")
     later = (F.col("checkpoint_id") < F.col("whole_id")) | (F.col("checkpoint_id") <= F.col("inherited_id"))
     return joined.where(later & ~F.col("is_savepoint")).select(*CHECKPOINT)
 

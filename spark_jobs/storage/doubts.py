@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.inputs import DOUBTS
-from spark_jobs.storage.layout_columns import is_below, with_places
+from spark_jobs.storage.layout_columns import is_below, with_job_directory, with_places
 
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 _TAIL = "/((?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)$"
@@ -19,10 +19,13 @@ OF_METADATA = ("incomplete_metadata", "damaged_metadata", "unsupported_metadata"
 
 def of_completed(doubts: DataFrame, owners: DataFrame) -> DataFrame:
     """Without those about a ``_metadata`` whose checkpoint provably never completed: it never referred to anything."""
-    failed = owners.where((F.col("claims") == 1) & F.col("seen")).select("audit_id", "root", "job_id", F.explode("failed").alias("failed"))
-    never = failed.select("audit_id", "root", "job_id", F.col("failed.checkpoint_id").alias("checkpoint_id")).distinct()
-    placed = with_places(doubts.where(F.col("reason").isin(*OF_METADATA)), "subject").where(F.col("place") == "metadata")
-    explained = placed.join(never, ["audit_id", "root", "job_id", "checkpoint_id"]).select("audit_id", "subject", "reason")
+    sure = owners.where((F.col("claims") == 1) & F.col("seen"))
+    failed = sure.select("audit_id", "job_directory", F.explode("failed").alias("failed"))
+    key = ["audit_id", "job_directory", "checkpoint_id"]
+    never = failed.select("audit_id", "job_directory", F.col("failed.checkpoint_id").alias("checkpoint_id")).distinct()
+    of_metadata = with_places(doubts.where(F.col("reason").isin(*OF_METADATA)), "subject")
+    placed = with_job_directory(of_metadata, "subject").where(F.col("place") == "metadata")
+    explained = placed.join(never, key).select("audit_id", "subject", "reason")
     return doubts.join(explained, ["audit_id", "subject", "reason"], "left_anti").select(*_COLUMNS)
 
 
@@ -68,19 +71,59 @@ def restored_from_gone(restores: DataFrame, snapshots: DataFrame, roots: DataFra
     return _doubts(inside.withColumn("subject", F.col("restored_path")).withColumn("detail", detail), "restored_from_gone")
 
 
-def no_checkpoint_found(jobs: DataFrame, restores: DataFrame, snapshots: DataFrame, listed_jobs: DataFrame, roots: DataFrame) -> DataFrame:
-    """Jobs that run and have completed checkpoints of which none was found: the listing may have passed between two of them.
+def restored_from_unknown(jobs: DataFrame, writers: DataFrame, snapshots: DataFrame) -> DataFrame:
+    """Jobs that may run on a checkpoint of which nobody knows where it lies.
 
-    Only jobs that have files below the audited roots or were restored from there; others write elsewhere.
+    Flink does not always report the path. One with a checkpoint of its own stands on that.
     """
-    running = _may_run(jobs).where(F.col("last_completed_at").isNotNull()).select("audit_id", "cluster", "job_id")
-    places = F.broadcast(roots.select("audit_id", "root"))
-    from_here = restores.join(places, "audit_id").where(is_below(F.col("restored_path"), F.col("root"))).select("audit_id", "job_id")
-    here = listed_jobs.select("audit_id", "job_id").unionByName(from_here).distinct()
-    found = snapshots.where(F.col("place") == "metadata").select("audit_id", "job_id")
-    lost = running.join(here, ["audit_id", "job_id"]).join(found, ["audit_id", "job_id"], "left_anti")
+    since = F.coalesce(F.col("last_completed_at") > F.col("restored_at"), F.lit(False))
+    restored = F.col("restored_at").isNotNull() & F.col("restored_path").isNull()
+    waiting = _may_run(jobs).where(restored & ~since).select("audit_id", "cluster", "job_id")
+    unknown = waiting.join(_found(writers, snapshots), ["audit_id", "cluster", "job_id"], "left_anti")
+    detail = F.format_string("Job of %s; wait for its next checkpoint and audit again.", "cluster")
+    return _doubts(
+        unknown.withColumn("subject", F.col("job_id")).withColumn("detail", detail),
+        "restored_from_unknown",
+    )
+
+
+def no_checkpoint_found(jobs: DataFrame, restores: DataFrame, writers: DataFrame, snapshots: DataFrame, roots: DataFrame) -> DataFrame:
+    """Jobs that run and whose newest checkpoint was not found, nor a later one.
+
+    The listing may have passed between two of them, or may be short. Only jobs that write below
+    the audited roots or were restored from there; others write elsewhere. A checkpoint that
+    completed after the listing began is not looked for, but any other of its job is.
+    """
+    of_job = ["audit_id", "cluster", "job_id"]
+    places = F.broadcast(roots.select("audit_id", "root", "as_of"))
+    running = _may_run(jobs).where(F.col("last_completed_at").isNotNull())
+    begun = running.join(places, "audit_id")
+    inside = begun.where(is_below(F.col("written_directory"), F.col("root"))).select(*of_job)
+    unplaced = running.where(F.col("written_directory").isNull())
+    from_here = restores.join(places, "audit_id").where(is_below(F.col("restored_path"), F.col("root")))
+    guessed = writers.select(*of_job).unionByName(from_here.select(*of_job)).distinct()
+    here = inside.unionByName(unplaced.join(guessed, of_job, "left_semi").select(*of_job))
+    as_of = F.broadcast(roots.groupBy("audit_id").agg(F.min("as_of").alias("as_of")))
+    wanted = running.join(here.distinct(), of_job).join(as_of, "audit_id")
+    is_listed = F.col("last_completed_at") < F.col("as_of")
+    least = F.when(is_listed, F.col("last_completed_id"))
+    found = _found(writers, snapshots)
+    lost = wanted.join(found, of_job, "left").where(F.col("found_id").isNull() | F.coalesce(F.col("found_id") < least, F.lit(False)))
     detail = F.format_string("Job of %s; audit again, and look whether its checkpoints are kept.", "cluster")
-    return _doubts(lost.withColumn("subject", F.col("job_id")).withColumn("detail", detail), "no_checkpoint_found")
+    return _doubts(
+        lost.withColumn("subject", F.col("job_id")).withColumn("detail", detail),
+        "no_checkpoint_found",
+    )
+
+
+def _found(writers: DataFrame, snapshots: DataFrame) -> DataFrame:
+    """(audit_id, cluster, job_id, found_id): the newest checkpoint read below what a job writes."""
+    read = snapshots.where(F.col("place") == "metadata").select("audit_id", "job_directory", "checkpoint_id")
+    return (
+        writers.join(read, ["audit_id", "job_directory"])
+        .groupBy("audit_id", "cluster", "job_id")
+        .agg(F.max(F.coalesce("checkpoint_id", F.lit(-1))).alias("found_id"))
+    )
 
 
 def distinct(doubts: DataFrame) -> DataFrame:

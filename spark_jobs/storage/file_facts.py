@@ -25,7 +25,7 @@ class Known:
 
     roots: DataFrame
     held: DataFrame
-    """(held_no, audit_id, root, root_no, job_id) of all directories of files."""
+    """(held_no, audit_id, root, root_no, job_directory, job_id) of all directories of files."""
     owners: DataFrame
     needed_jobs: DataFrame
     """(audit_id, job_id) whose task-owned files a retained snapshot may need."""
@@ -80,11 +80,10 @@ def judged_directories(known: Known) -> DataFrame:
     future_from = as_of + F.make_dt_interval(hours=F.lit(FUTURE_AFTER_H))
     roots = known.roots.select("audit_id", "root", "as_of", guarded_from.alias("guarded_from"), future_from.alias("future_from"))
     flagged = (
-        known.held.drop("first_above", "last_above")
-        .join(F.broadcast(roots), ["audit_id", "root"])
+        known.held.join(F.broadcast(roots), ["audit_id", "root"])
         .join(known.all_needed.withColumn("any_needed", F.lit(True)), "audit_id", "left")
         .join(known.doubted.withColumn("in_doubt", F.lit(True)), "audit_id", "left")
-        .join(known.owners, ["audit_id", "root", "job_id"], "left")
+        .join(known.owners.drop("job_id"), ["audit_id", "root", "job_directory"], "left")
         .join(known.needed_jobs.withColumn("job_needed", F.lit(True)), ["audit_id", "job_id"], "left")
     )
-    return flagged.fillna(False, ["any_needed", "in_doubt", "job_needed", "terminal", "seen"]).fillna(0, ["claims"])
+    return flagged.fillna(False, ["any_needed", "in_doubt", "job_needed", "terminal", "seen"]).fillna(0, ["claims", "suspects"])

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.storage.inputs import KNOWN_OF_FILE
 from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
-from spark_jobs.storage.layout_columns import above_job, with_places
+from spark_jobs.storage.layout_columns import job_directory, with_places
 
 
 def numbered(roots: DataFrame) -> DataFrame:
@@ -27,15 +27,13 @@ def listed_files(listing: DataFrame, known_files: DataFrame, roots: DataFrame) -
 
 
 def held_directories(files: DataFrame, roots: DataFrame) -> DataFrame:
-    """(held_no, audit_id, root, root_no, job_id, files): jobs' directories that hold any file, and a row without job for all others.
+    """(held_no, audit_id, root, root_no, job_directory, job_id, files), one row a job directory.
 
-    ``first_above`` and ``last_above`` differ where there are several directories of the job. To be kept before it is used:
+    One row without a job stands for all files that lie in none. To be kept before it is used:
     ``held_no`` is another one each time.
     """
-    above = above_job(F.col("path"), F.col("place"))
-    counted = files.groupBy("root_no", "job_id").agg(
-        F.count("*").alias("files"), F.min(above).alias("first_above"), F.max(above).alias("last_above")
-    )  # fmt: skip
+    directory = job_directory(F.col("path"), F.col("place"), F.col("job_id"))
+    counted = files.groupBy("root_no", directory.alias("job_directory")).agg(F.count("*").alias("files"), F.max("job_id").alias("job_id"))
     named = counted.join(F.broadcast(numbered(roots).drop("as_of")), "root_no")
     return named.withColumn("held_no", F.monotonically_increasing_id())
 

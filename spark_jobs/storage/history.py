@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.layout_columns import is_below, with_places
+from spark_jobs.storage.layout_columns import is_below, with_job_directory, with_places
 
 CHECKPOINT = ["audit_id", "metadata_path"]
 
@@ -22,12 +22,20 @@ def pending(unread: DataFrame, metadata: DataFrame, roots: DataFrame) -> DataFra
     return unread.join(gone, CHECKPOINT, "left_anti")
 
 
-def vanished_files(unread: DataFrame, pending: DataFrame, jobs: DataFrame) -> DataFrame:
-    """(audit_id, path, vanished_referrer): referred to by a ``_metadata`` that is gone and that nobody saw discarded."""
-    gone = with_places(_paths(unread).join(_paths(pending), CHECKPOINT, "left_anti"), "metadata_path")
-    ended = jobs.select("audit_id", "job_id", F.explode("checkpoints_ended").alias("ended"))
-    discarded = ended.where(F.col("ended.discarded")).select("audit_id", "job_id", F.col("ended.checkpoint_id").alias("checkpoint_id"))
-    unexplained = gone.join(discarded.distinct(), ["audit_id", "job_id", "checkpoint_id"], "left_anti")
+def vanished_files(unread: DataFrame, pending: DataFrame, jobs: DataFrame, sole: DataFrame) -> DataFrame:
+    """(audit_id, path, vanished_referrer): the ``_metadata`` that referred to it is gone.
+
+    And nobody saw it discarded: what a cluster says it discarded lay in directories it writes.
+    """
+    missed = _paths(unread).join(_paths(pending), CHECKPOINT, "left_anti")
+    gone = with_job_directory(with_places(missed, "metadata_path"), "metadata_path")
+    ended = jobs.select("audit_id", "cluster", "job_id", F.explode("checkpoints_ended").alias("ended"))
+    key = ["audit_id", "job_directory", "checkpoint_id"]
+    number = F.col("ended.checkpoint_id").alias("checkpoint_id")
+    discarded = (
+        ended.where(F.col("ended.discarded")).join(sole, ["audit_id", "cluster", "job_id"]).select("audit_id", "job_directory", number)
+    )
+    unexplained = gone.join(discarded.distinct(), key, "left_anti")
     files = unread.join(unexplained.select(*CHECKPOINT), CHECKPOINT)
     return files.groupBy("audit_id", "path").agg(F.max("metadata_path").alias("vanished_referrer"))
 

@@ -45,7 +45,8 @@ REFERRED = spark_schema(pa.schema([arrow_schema(STORAGE_REFERENCE).field(name) f
 class Inputs:
     """Paths are canonical.
 
-    ``jobs.restored_path`` is the directory restored from. ``references`` has a row with ordinal 0 for each ``_metadata``
+    ``jobs.restored_path`` is the directory restored from, ``jobs.written_directory`` the job
+    directory that the job is known to write. ``references`` has a row with ordinal 0 for each ``_metadata``
     that was read to its end; rows of others are ignored. ``operators`` are those with notable operator state
     (:mod:`spark_jobs.storage.operator_states`). ``vanished`` are listed ``_metadata`` that were gone when read.
     ``known_files`` and ``referred`` are what the audit before left: files, and who referred to them.

@@ -13,6 +13,7 @@ _FROM_END = {
     place.name: JOB_CHARS + len(place.literal) + UUID_CHARS for place in PLACES if place.name in ("shared", "taskowned", "changelog")
 }
 """Where the job id begins in paths that end in ``<job id><literal><UUID>``: counting is faster than looking for slashes."""
+METADATA_SUFFIX = f"/{METADATA_NAME}"
 _JOB_ID = "^[0-9a-f]{32}$"
 
 
@@ -24,12 +25,17 @@ def with_places(files: DataFrame, path: str = "path") -> DataFrame:
     )
 
 
+def with_job_directory(files: DataFrame, path: str = "path") -> DataFrame:
+    """Adds ``job_directory`` to what :func:`with_places` made."""
+    return files.withColumn("job_directory", job_directory(F.col(path), F.col("place"), F.col("job_id")))
+
+
 def is_candidate(place: Column) -> Column:
     return place.isin(*sorted(CANDIDATES))
 
 
 def is_metadata(path: Column) -> Column:
-    return path.endswith(f"/{METADATA_NAME}")
+    return path.endswith(METADATA_SUFFIX)
 
 
 def directory_of(path: Column) -> Column:
@@ -50,12 +56,20 @@ def is_below(path: Column, directory: Column) -> Column:
     return path.startswith(F.concat(F.rtrim(directory, F.lit("/")), F.lit("/")))
 
 
-def above_job(path: Column, place: Column) -> Column:
-    """Hash of the directory that the job's one lies in; null where a path has no job's."""
-    from_end = F.when(place.isin("exclusive", "metadata"), _octets(path, 3)).when(place.isin(*MERGED), _octets(path, 4))
+def job_directory(path: Column, place: Column, job_id: Column) -> Column:
+    """``<any directory>/<job id>``, as far as a path leads through one; null where ``job_id`` is.
+
+    This is the identity of a job in storage. The id alone is none: every job of an application
+    cluster with high availability has the id 000…0.
+    """
+    behind = F.when(place.isin("exclusive", "metadata"), _octets(path, 2)).when(place.isin(*MERGED), _octets(path, 3))
     for name, octets in _FROM_END.items():
-        from_end = from_end.when(place == name, octets)
-    return F.when(from_end.isNotNull(), F.xxhash64(cut(path, F.lit(1), F.octet_length(path) - from_end)))
+        behind = behind.when(place == name, F.lit(octets - JOB_CHARS - 1))
+    known = cut(path, F.lit(1), F.octet_length(path) - behind - 1).cast("string")
+    return F.when(
+        job_id.isNotNull(),
+        F.when(place == UNKNOWN, F.regexp_extract(path, JOB_DIRECTORY, 1)).otherwise(known),
+    )
 
 
 def _octets(path: Column, components: int) -> Column:

@@ -1,20 +1,34 @@
-"""Whose a directory is, and what is known of that job: small frames, bounded by jobs."""
+"""Which job writes which directory, and what is known of that job: small frames, bounded by jobs.
+
+A job in storage is its directory, ``<any directory>/<job id>``: ids repeat, since every job of an
+application cluster with high availability has the id 000…0. What a cluster says of a job counts
+only for directories that the cluster is known to write.
+"""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.layout_columns import with_places
+from spark_jobs.storage.layout_columns import is_below, with_job_directory, with_places
 
 MOST_ENDED = 1000
-"""Checkpoints of a job that tell why a file was left; older ones say nothing of what is still there."""
+"""Checkpoints of a job that tell why a file was left; older ones say nothing of what is there."""
+
+JOB_DIRECTORY = ["audit_id", "root", "job_directory"]
+_OF_JOB = (
+    "cluster", "name", "terminal", "seen", "keeps_last", "last_completed_id",
+    "last_completed_at", "in_flight_since", "checkpoints_ended",
+)  # fmt: skip
 
 
 def restores(jobs: DataFrame) -> DataFrame:
-    """Jobs that were restored from somewhere: the job whose directory that was, or the first digits a savepoint has of it."""
-    restored = jobs.where(F.col("restored_path").isNotNull())
-    placed = with_places(
-        restored.withColumnRenamed("job_id", "_job").withColumn("_metadata", F.concat("restored_path", F.lit("/_metadata"))), "_metadata"
-    )
+    """Jobs that were restored from a known place.
+
+    ``from_job_directory`` is the directory of the job whose checkpoint that was; of a savepoint
+    only ``from_prefix`` is known, the first six digits of its job's id.
+    """
+    restored = jobs.where(F.col("restored_path").isNotNull()).withColumnRenamed("job_id", "_job")
+    metadata = F.concat("restored_path", F.lit("/_metadata"))
+    placed = with_job_directory(with_places(restored.withColumn("_metadata", metadata), "_metadata"), "_metadata")
     prefix = F.regexp_extract("restored_path", "/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)", 1)
     return placed.select(
         "audit_id",
@@ -22,37 +36,92 @@ def restores(jobs: DataFrame) -> DataFrame:
         F.col("_job").alias("job_id"),
         "terminal",
         "seen",
+        "keeps_last",
         "restored_path",
         "restored_at",
+        "last_completed_id",
         "last_completed_at",
+        "checkpoints_ended",
         F.col("job_id").alias("from_job_id"),
+        F.col("job_directory").alias("from_job_directory"),
         F.col("checkpoint_id").alias("from_checkpoint_id"),
         F.when(prefix != "", prefix).alias("from_prefix"),
     )
 
 
-def owners(jobs: DataFrame, roots: DataFrame) -> DataFrame:
-    """Per root and job id: how many ``claims`` clusters lay to it, and what is known of the job.
+def directories(held: DataFrame, snapshots: DataFrame) -> DataFrame:
+    """(audit_id, root, job_directory, job_id) of which any file was listed or read."""
+    names = [*JOB_DIRECTORY, "job_id"]
+    read = snapshots.where(F.col("place") == "metadata").select(*names)
+    return held.select(*names).unionByName(read).where(F.col("job_directory").isNotNull()).distinct()
 
-    ``failed`` are checkpoints that provably never completed. Where two clusters have a job of one id, the answers are those
-    that keep most.
+
+def writers(jobs: DataFrame, directories: DataFrame, roots: DataFrame) -> DataFrame:
+    """Each directory with each job that ``writes`` it, or that nobody can say does not.
+
+    A job writes a directory if its last checkpoint was reported there. Of one whose directory in
+    this root was never reported, the operator may have said it: the root is registered for one
+    cluster alone, and holds one directory of that id. A job of that id and of an allowed cluster
+    of which no directory is known at all may write to any of them.
     """
-    places = roots.select("audit_id", "root", "clusters")
-    claimed = jobs.join(F.broadcast(places), "audit_id").where((F.size("clusters") == 0) | F.array_contains("clusters", F.col("cluster")))
+    of_id = ["audit_id", "root", "job_id"]
+    counted = directories.groupBy(*of_id).agg(F.count("*").alias("of_this_id"))
+    alone = directories.join(counted, of_id).withColumn("alone", F.col("of_this_id") == 1)
+    places = F.broadcast(roots.select("audit_id", "root", "clusters"))
+    of_jobs = jobs.select("audit_id", "job_id", "written_directory", *_OF_JOB)
+    pairs = alone.join(places, ["audit_id", "root"]).join(of_jobs, ["audit_id", "job_id"])
+    unnamed = F.size("clusters") == 0
+    allowed = unnamed | F.array_contains("clusters", F.col("cluster"))
+    reported = F.coalesce(F.col("written_directory") == F.col("job_directory"), F.lit(False))
+    unreported = F.col("written_directory").isNull()
+    elsewhere = ~F.coalesce(is_below(F.col("written_directory"), F.col("root")), F.lit(False))
+    declared = (F.size("clusters") == 1) & allowed & F.col("alone") & elsewhere
+    claimed = pairs.withColumns(
+        {
+            "writes": (reported & allowed) | declared,
+            "may_write": reported | declared | (allowed & unreported),
+        }
+    )
+    return claimed.where(F.col("may_write")).drop("clusters", "of_this_id", "alone", "written_directory", "may_write")
+
+
+def owners(writers: DataFrame) -> DataFrame:
+    """Per job directory: how many clusters have ``claims`` to it, and what is known of the job.
+
+    ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may. ``cluster``
+    and ``job_name`` are null unless there is one claim.
+    ``failed`` are checkpoints that provably never completed. Where two clusters may write it,
+    the answers are those that keep most.
+    """
     ended = F.flatten(F.collect_list(F.coalesce("checkpoints_ended", F.array())))
-    known = claimed.groupBy("audit_id", "root", "job_id").agg(
-        F.countDistinct("cluster").alias("claims"),
+    known = writers.groupBy(*JOB_DIRECTORY, "job_id").agg(
+        F.countDistinct("cluster").alias("suspects"),
+        F.bool_or("writes").alias("is_known"),
         F.max("cluster").alias("cluster"),
         F.max("name").alias("job_name"),
         F.bool_and(F.coalesce("terminal", F.lit(False))).alias("terminal"),
         F.bool_and(F.coalesce("seen", F.lit(False))).alias("seen"),
         F.min("in_flight_since").alias("in_flight_since"),
+        F.min("last_completed_id").alias("last_completed_id"),
         F.min("last_completed_at").alias("last_completed_at"),
         ended.alias("ended"),
     )
-    # Those seen discarded are many; here only what never completed counts, and only where no other of that number did.
-    completed = F.transform(F.filter("ended", lambda end: F.coalesce(end.completed, F.lit(True))), lambda end: end.checkpoint_id)
+    # Those seen discarded are many; here only what never completed counts, and only where no
+    # other checkpoint of that number did.
+    completed = F.transform(
+        F.filter("ended", lambda end: F.coalesce(end.completed, F.lit(True))),
+        lambda end: end.checkpoint_id,
+    )
     failed = F.filter(
-        "ended", lambda end: ~F.coalesce(end.completed, F.lit(True)) & ~F.array_contains(completed, end.checkpoint_id)
-    )  # fmt: skip
-    return known.withColumn("failed", F.slice(failed, 1, MOST_ENDED)).drop("ended")
+        "ended",
+        lambda end: ~F.coalesce(end.completed, F.lit(True)) & ~F.array_contains(completed, end.checkpoint_id),
+    )
+    claims = F.when(F.col("is_known"), F.col("suspects")).otherwise(F.lit(0))
+    counted = known.withColumns({"failed": F.slice(failed, 1, MOST_ENDED), "claims": claims})
+    of_one = {name: F.when(F.col("claims") == 1, F.col(name)) for name in ("cluster", "job_name")}
+    return counted.withColumns(of_one).drop("ended", "is_known")
+
+
+def sole_writers(owners: DataFrame) -> DataFrame:
+    """(audit_id, root, job_directory, cluster, job_id) of directories with one known writer."""
+    return owners.where(F.col("claims") == 1).select(*JOB_DIRECTORY, "cluster", "job_id")

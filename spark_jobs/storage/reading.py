@@ -11,7 +11,12 @@ from ingest.uris import Spellings
 from spark_jobs.schemas import spark_schema
 from spark_jobs.storage import operator_states, parsing
 from spark_jobs.storage.inputs import REFERENCES
-from spark_jobs.storage.layout_columns import is_metadata, with_places
+from spark_jobs.storage.layout_columns import (
+    METADATA_SUFFIX,
+    is_metadata,
+    with_job_directory,
+    with_places,
+)
 
 WANTED = spark_schema(parsing.WANTED)
 PARSED = spark_schema(parsing.PARSED)
@@ -46,8 +51,11 @@ def parsed(wanted: DataFrame, tasks: int) -> DataFrame:
 def successors(parsed: DataFrame, wanted: DataFrame) -> DataFrame:
     """What came after files that vanished, as ``wanted`` rows; one look into each job's directory."""
     gone = parsed.where(F.col("failure") == "vanished_metadata").select("audit_id", F.col("metadata_path").alias("path"))
-    places = with_places(wanted.join(gone, ["audit_id", "path"])).where(F.col("place") == "metadata")
-    one = places.groupBy("audit_id", "root", "job_id").agg(F.min("path").alias("path"), F.min_by("read_path", "path").alias("read_path"))
+    places = with_job_directory(with_places(wanted.join(gone, ["audit_id", "path"])))
+    in_job = places.where(F.col("place") == "metadata")
+    one = in_job.groupBy("audit_id", "root", "job_directory").agg(
+        F.min("path").alias("path"), F.min_by("read_path", "path").alias("read_path")
+    )
     found = one.select("audit_id", "root", "path", "read_path").mapInArrow(parsing.successors, WANTED)
     return found.join(wanted.select("audit_id", "path"), ["audit_id", "path"], "left_anti").select(*WANTED.fieldNames())
 
@@ -55,10 +63,13 @@ def successors(parsed: DataFrame, wanted: DataFrame) -> DataFrame:
 def outcome(parsed: DataFrame, spellings_of: Mapping[str, Spellings]) -> Read:
     """What was read, and the doubts. A vanished checkpoint is none where a later one of its job was read instead."""
     failed = parsed.where(F.col("failure").isNotNull())
-    read = with_places(parsed.where(F.col("ordinal") == 0).drop("job_id", "checkpoint_id"), "metadata_path")
-    newest = read.where(F.col("place") == "metadata").groupBy("audit_id", "root", "job_id").agg(F.max("checkpoint_id").alias("newest"))
-    placed = with_places(failed.select("audit_id", "root", "metadata_path", "failure", "failure_detail"), "metadata_path")
-    followed = placed.join(newest, ["audit_id", "root", "job_id"], "left").withColumn(
+    whole = parsed.where(F.col("ordinal") == 0).drop("job_id", "checkpoint_id")
+    read = with_job_directory(with_places(whole, "metadata_path"), "metadata_path")
+    of_checkpoints = read.where(F.col("place") == "metadata")
+    newest = of_checkpoints.groupBy("audit_id", "job_directory").agg(F.max("checkpoint_id").alias("newest"))
+    missed = failed.select("audit_id", "root", "metadata_path", "failure", "failure_detail")
+    placed = with_job_directory(with_places(missed, "metadata_path"), "metadata_path")
+    followed = placed.join(newest, ["audit_id", "job_directory"], "left").withColumn(
         "followed", F.coalesce((F.col("failure") == "vanished_metadata") & (F.col("newest") > F.col("checkpoint_id")), F.lit(False))
     )
     spelled = partial(parsing.canonicalised, spellings_of=dict(spellings_of))
@@ -80,7 +91,16 @@ def outcome(parsed: DataFrame, spellings_of: Mapping[str, Spellings]) -> Read:
     return Read(rows, operators, doubts.unionByName(bad.withColumn("reason", F.lit("bad_path"))), vanished)
 
 
-def with_canonical_restores(jobs: DataFrame, spellings_of: Mapping[str, Spellings]) -> DataFrame:
-    """``restored_path`` as the canonical directory; Flink takes that of the ``_metadata`` as well."""
-    spelled = jobs.mapInArrow(partial(parsing.canonicalised, spellings_of=dict(spellings_of), column="restored_path"), jobs.schema)
-    return spelled.withColumn("restored_path", F.regexp_replace("restored_path", "/_metadata$", ""))
+def with_canonical_paths(jobs: DataFrame, spellings_of: Mapping[str, Spellings]) -> DataFrame:
+    """``restored_path`` and ``last_completed_path`` as canonical directories.
+
+    Flink takes the path of the ``_metadata`` as well. Adds ``written_directory``: the job directory
+    that the job is known to write, null where its last checkpoint says of none.
+    """
+    for name in ("restored_path", "last_completed_path"):
+        spelled = partial(parsing.canonicalised, spellings_of=dict(spellings_of), column=name)
+        jobs = jobs.mapInArrow(spelled, jobs.schema)
+        jobs = jobs.withColumn(name, F.regexp_replace(name, f"{METADATA_SUFFIX}$", ""))
+    written = F.regexp_extract("last_completed_path", "^([\\s\\S]+/[0-9a-f]{32})/chk-[0-9]+/?$", 1)
+    own = F.substring_index(written, "/", -1) == F.col("job_id")
+    return jobs.withColumn("written_directory", F.when((written != "") & own, written))

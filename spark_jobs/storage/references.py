@@ -5,7 +5,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.layout_columns import directory_of, is_below, with_places
+from spark_jobs.storage.layout_columns import directory_of, is_below, with_job_directory, with_places
 
 
 def read_snapshots(references: DataFrame) -> DataFrame:
@@ -18,7 +18,8 @@ def read_snapshots(references: DataFrame) -> DataFrame:
         F.max("metadata_modified").alias("modified"),
     )
     placed = with_places(snapshots, "metadata_path").drop("checkpoint_id").withColumnRenamed("written_checkpoint_id", "checkpoint_id")
-    return placed.withColumn("directory", directory_of(F.col("metadata_path")))
+    in_job = with_job_directory(placed, "metadata_path")
+    return in_job.withColumn("directory", directory_of(F.col("metadata_path")))
 
 
 def referred_files(references: DataFrame, snapshots: DataFrame) -> DataFrame:

@@ -78,10 +78,11 @@ def of_roots(cube: DataFrame, checkpoints: DataFrame, missing: DataFrame, doubts
 
 def of_jobs(cube: DataFrame, checkpoints: DataFrame, resolved: DataFrame, owners: DataFrame) -> DataFrame:
     """``storage_job``: directories of jobs, and jobs of which only checkpoints elsewhere are known."""
-    key = [*_ROOT, "job_id"]
+    key = [*_ROOT, "job_directory"]
     small = F.sum(F.when(F.col("is_small"), F.col("files")).otherwise(0)).alias("small_files")
-    sums = cube.where(F.col("job_id").isNotNull()).groupBy(*key).agg(*_sums(), _raw(), small)
-    own = checkpoints.where(F.col("job_id").isNotNull() & ~F.col("is_savepoint"))
+    in_job = cube.where(F.col("job_directory").isNotNull())
+    sums = in_job.groupBy(*key, "job_id").agg(*_sums(), _raw(), small)
+    own = checkpoints.where(F.col("job_directory").isNotNull() & ~F.col("is_savepoint"))
     of_checkpoints = own.groupBy(*key).agg(
         F.count("*").alias("checkpoints"), F.max("checkpoint_id").alias("newest_checkpoint_id"),
         F.max_by("modified", "checkpoint_id").alias("newest_modified"),
@@ -101,7 +102,11 @@ def of_jobs(cube: DataFrame, checkpoints: DataFrame, resolved: DataFrame, owners
     counts = ["checkpoints", *(name for name in reached.columns if name not in key)]
     single = F.col("claims") == 1
     return joined.fillna(0, counts).withColumns(
-        {"cluster": F.coalesce(F.when(single, F.col("cluster")), F.lit("")), "terminal": F.when(single, F.col("terminal"))}
+        {
+            "directory": F.col("job_directory"),
+            "cluster": F.coalesce("cluster", F.lit("")),
+            "terminal": F.when(single, F.col("terminal")),
+        }
     )
 
 

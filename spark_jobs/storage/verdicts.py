@@ -12,7 +12,14 @@ from pyspark.sql import functions as F
 
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage.keys import FILE_KEY, looked_up
-from spark_jobs.storage.layout_columns import MERGED, TASK_OWNED, directory_of, is_candidate, is_metadata
+from spark_jobs.storage.layout_columns import (
+    MERGED,
+    TASK_OWNED,
+    directory_of,
+    is_candidate,
+    is_metadata,
+    job_directory,
+)
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
 
 TASK_LOST = ("TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION", "CHECKPOINT_COORDINATOR_SUSPEND", "TASK_CHECKPOINT_FAILURE")
@@ -20,7 +27,7 @@ TASK_LOST = ("TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION", "CHECKPOINT_C
 LEFT_AFTER_S = 60
 """How long an upload may go on after its checkpoint has ended."""
 
-_OF_DIRECTORY = ["audit_id", "root", "root_no", "job_id", "cluster"]
+_OF_DIRECTORY = ["audit_id", "root", "root_no", "job_directory", "job_id", "cluster"]
 _OF_CODES = ["verdict", "reason", "kind"]
 _JUDGED = [
     *(column.name for column in STORAGE_FILE.columns if column.name not in _OF_DIRECTORY + _OF_CODES),
@@ -68,8 +75,11 @@ def _since_before() -> Column:
 
 
 def _with_facts(files: DataFrame, facts: DataFrame, directories: DataFrame, restored: DataFrame) -> DataFrame:
-    known_there = directories.drop("audit_id", "root", "files").withColumnsRenamed({"root_no": "of_root", "job_id": "of_job"})
-    same = (F.col("root_no") == F.col("of_root")) & F.col("job_id").eqNullSafe(F.col("of_job"))
+    known_there = directories.drop("audit_id", "root", "files", "job_id").withColumnsRenamed(
+        {"root_no": "of_root", "job_directory": "of_job"}
+    )
+    in_job = job_directory(F.col("path"), F.col("place"), F.col("job_id"))
+    same = (F.col("root_no") == F.col("of_root")) & in_job.eqNullSafe(F.col("of_job"))
     joined = (
         files.join(looked_up(facts), FILE_KEY, "left")
         .join(F.broadcast(known_there), same)
@@ -99,6 +109,7 @@ def _lines() -> list[tuple[Column, str, str]]:
     task_owned = place.isin(*TASK_OWNED) & (F.col("job_needed") | F.col("any_needed") | ~F.col("terminal"))
     bad_time = F.col("modified").isNull() | (F.col("modified") > F.col("future_from"))
     earlier = F.coalesce(F.col("was_unreferenced_since") < as_of, F.lit(False))
+    seen_before = F.col("first_seen_at") < as_of
     completed_between = F.coalesce(
         (F.col("last_completed_at") > F.col("was_unreferenced_since")) & (F.col("last_completed_at") <= as_of), F.lit(False)
     )
@@ -115,15 +126,18 @@ def _lines() -> list[tuple[Column, str, str]]:
         (F.col("gone"), KEPT, "vanished"),
         (unread, KEPT, "unreadable_snapshot"),
         (bad_time, KEPT, "bad_time"),
-        (F.col("claims") > 1, KEPT, "two_owners"),
-        ((F.col("claims") == 0) | ~F.col("seen"), KEPT, "job_unseen"),
         (F.col("other_spelling"), KEPT, "other_spelling"),
+        (F.col("claims") > 1, KEPT, "two_owners"),
+        ((F.col("claims") == 0) & (F.col("suspects") > 0), KEPT, "writer_unknown"),
+        ((F.col("claims") == 0) | ~F.col("seen"), KEPT, "job_unseen"),
         (task_owned, KEPT, "task_owned"),
         (F.col("vanished_referrer").isNotNull(), KEPT, "was_referred"),
         (F.col("age_from") > F.col("guarded_from"), YOUNG, "age_guard"),
         (F.coalesce(F.col("age_from") >= F.col("in_flight_since"), F.lit(False)), YOUNG, "in_flight"),
         (F.col("waste_referrer").isNotNull() & ended_lately, YOUNG, "ended_lately"),
         (F.col("waste_referrer").isNull() & ~earlier, YOUNG, "first_audit"),
+        # The one listing may be short of what needs it; of what an audit before saw, the loss shows.
+        (F.col("waste_referrer").isNotNull() & ~seen_before, YOUNG, "first_audit"),
         (F.col("waste_referrer").isNull() & ~F.col("terminal") & ~completed_between, YOUNG, "no_checkpoint_since"),
         (F.col("in_doubt"), KEPT, "in_doubt"),
         (F.col("waste_referrer").isNotNull(), RETAINED_WASTE, "superseded"),

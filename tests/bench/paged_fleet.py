@@ -272,7 +272,8 @@ def fill_storage(size: Size, jobs: Sequence[JobCurrent], now: datetime) -> None:
 def _stored(audit_id: str, number: int, of: JobCurrent) -> JobStorage:
     told = {**COUNTS, "live_bytes": number * 10**5, "orphan_bytes": number * 37 % 10**6, "retained_waste_bytes": number * 41 % 10**6}
     return JobStorage(
-        audit_id=audit_id, root=root_uri(_number(of.cluster)), cluster=of.cluster, job_id=of.job_id, job_name=of.name,
+        audit_id=audit_id, directory=f"{root_uri(_number(of.cluster))}/{of.job_id}",
+        root=root_uri(_number(of.cluster)), cluster=of.cluster, job_id=of.job_id, job_name=of.name,
         terminal=of.terminal, files=100, bytes=number * 2 * 10**5, small_files=number % 90, foreign_files=number % 7,
         foreign_bytes=number % 7 * 10**4, checkpoints=2, newest_checkpoint_id=7, **told, **MERGED,
     )  # fmt: skip

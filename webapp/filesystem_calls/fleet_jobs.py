@@ -85,7 +85,7 @@ def fleet_jobs(now: datetime) -> FleetJobs:
     current = JobCurrent.objects.filter(job_id__in=job_ids).only("cluster", "job_id", "name", "flink_version")
     known = {(job.cluster, job.job_id): job for job in current}
     files = files_by_job(CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids))
-    jobs = [_job(key, facts[key], known.get(key), files.get(key[1])) for key in chosen]
+    jobs = [_job(key, facts[key], known.get(key), files.get(key)) for key in chosen]
     return FleetJobs(newest, jobs, busiest.count() - len(jobs))
 
 

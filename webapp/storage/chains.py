@@ -58,22 +58,22 @@ def drawn(links: Sequence[ChainLink], jobs: Iterable[JobStorage], *, narrow: boo
     if not links:
         return None
     geometry = NARROW if narrow else WIDE
-    known = {job.job_id: job for job in jobs}
+    known = {job.directory: job for job in jobs}
     pairs: dict[tuple[str, str], list[ChainLink]] = {}
     for link in links[:MOST_LINKS]:
-        pairs.setdefault((link.other_job_id, link.job_id), []).append(link)
-    keys = list(dict.fromkeys(job_id for pair in pairs for job_id in pair))
+        pairs.setdefault((link.other_directory, link.end), []).append(link)
+    keys = list(dict.fromkeys(end for pair in pairs for end in pair))
     layout = lay_out(keys, pairs, geometry)
     if narrow and layout.widest > _MOST_BESIDE + 1:
         return None
-    needed = {link.other_job_id for link in links if link.kind == "refers"}
+    needed = {link.other_directory for link in links if link.kind == "refers"}
     boxes = tuple(_job(node, known.get(node.key), node.key in needed) for node in layout.nodes)
     edges = tuple(_link(edge, pairs[edge.source, edge.target]) for edge in layout.edges)
     return DrawnChains(layout, boxes, edges, geometry, layout.left_out + max(len(links) - MOST_LINKS, 0))
 
 
 def _job(node: Node, job: JobStorage | None, needed: bool) -> DrawnJob:
-    name = (job.job_name if job else None) or node.key[:12]
+    name = (job.job_name if job else None) or node.key.rpartition("/")[2][:12]
     state = "unknown" if job is None or job.terminal is None else "ended" if job.terminal else gettext("not ended")
     size = bytes_text(job.bytes) if job else gettext("no files in this root")
     verdict = "needed" if needed else "free"

@@ -4,6 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ingest.metadata.summary import owner_directory
 from ingest.uris import BadUri, canonical
 from webapp.fleet.models import JobCurrent
 from webapp.storage.auditing.audit_request import spellings
@@ -76,13 +77,16 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
     rows = JobStorage.objects.filter(audit=figures.audit, root=figures.root, terminal=True, checkpoints__gt=0, live_files__gt=0)
     found = list(rows.order_by("newest_modified", "id")[:MOST_ROWS])
     ids = [row.job_id for row in found]
-    links = ChainLink.objects.filter(audit=figures.audit, kind="refers", other_job_id__in=ids).values_list("other_job_id", "job_id")
+    directories = {row.directory for row in found}
+    links = ChainLink.objects.filter(audit=figures.audit, kind="refers", other_directory__in=directories).values_list(
+        "other_directory", "job_id"
+    )
     needed = defaultdict(set)
     for other, by in links:
         needed[other].add(by)
-    for directory, jobs in _restored_from().items():
-        for job_id in set(directory.split("/")) & set(ids):
-            needed[job_id] |= set(jobs)
+    for snapshot, jobs in _restored_from().items():
+        if (origin := owner_directory(snapshot)) in directories:
+            needed[origin] |= set(jobs)
     states = {(job.cluster, job.job_id): job.state for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "state")}
     return tuple(
         EndedJob(
@@ -95,8 +99,8 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
             checkpoints=row.checkpoints,
             files=row.live_files,
             bytes=row.live_bytes,
-            standing=NEEDED if needed[row.job_id] else LAST,
-            needed_by=tuple(sorted(needed[row.job_id])),
+            standing=NEEDED if needed[row.directory] else LAST,
+            needed_by=tuple(sorted(needed[row.directory])),
         )
         for row in found
     )

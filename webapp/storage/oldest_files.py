@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from django.core.cache import cache
 
+from ingest.metadata.summary import owner_directory
 from ingest.parquet_stream import ParquetStream
 from spark_jobs.audit_tables import STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.manifest import BadManifest, Manifest
 from webapp.storage.auditing import loading
-from webapp.storage.models import CheckpointStorage, StorageAudit
+from webapp.storage.models import StorageAudit
 from webapp.work.run_files import file_uris
 
 MOST_READ = 500_000
@@ -22,7 +23,7 @@ _LISTS = (STORAGE_REFERENCE.name, STORAGE_LIVE.name)
 
 
 def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
-    """Job → when the oldest of them was written. None where the lists of the audit are gone or too long."""
+    """Directory of a job → when the oldest of them was written. None where the lists of the audit are gone or too long."""
     key = f"oldest-files:{audit.audit_id}"
     kept: dict[str, datetime] | None = cache.get(key)
     if kept is not None:
@@ -45,12 +46,11 @@ def _oldest_referred(manifest: Manifest, audit: StorageAudit) -> dict[str, datet
     place = pc.index_in(references["path"], value_set=files["path"])
     written = files["modified"].combine_chunks().take(place.combine_chunks())
     oldest = pa.table({"metadata_path": references["metadata_path"], "modified": written}).group_by("metadata_path")
-    jobs = dict(CheckpointStorage.objects.filter(audit=audit).values_list("metadata_path", "job_id").iterator(5_000))
     found: dict[str, datetime] = {}
     for row in oldest.aggregate([("modified", "min")]).to_pylist():
-        job_id, at = jobs.get(row["metadata_path"]), row["modified_min"]
-        if job_id and at is not None:
-            found[job_id] = min(at, found.get(job_id, at))
+        directory = owner_directory(row["metadata_path"].rpartition("/")[0])
+        if (at := row["modified_min"]) is not None:
+            found[directory] = min(at, found.get(directory, at))
     return found
 
 

@@ -77,7 +77,7 @@ def _running(figures: RootFigures, oldest: Mapping[str, datetime]) -> tuple[Runn
     for row in found:
         job = jobs.get((row.cluster, row.job_id))
         config: Mapping[str, Any] = (job.checkpoint_config if job else None) or {}
-        written = oldest.get(row.job_id)
+        written = oldest.get(row.directory)
         made.append(
             RunningJob(
                 cluster=row.cluster,

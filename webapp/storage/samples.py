@@ -33,6 +33,7 @@ from webapp.storage.models import (
     StorageAudit,
     VerdictFigures,
 )
+from webapp.storage.models.columns import MISSING_PATH_LENGTH
 from webapp.storage.operator_growth import operator_trends
 from webapp.storage.written_files import files_by_job
 
@@ -106,8 +107,9 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
             current = {(one.cluster, one.job_id): one for one in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")}
             for row in chunk:
                 told, calls = current.get((row.cluster, row.job_id)), None
-                if row.job_id in written:
-                    calls = calls_of_files(written[row.job_id])
+                files_written = written.get((row.cluster, row.job_id))
+                if files_written is not None:
+                    calls = calls_of_files(files_written)
                 fewer = FewerFiles()
                 if told and calls and calls * 1000 >= LEAST_PER_S * (told.checkpoint_interval_ms or math.inf) and to_read:
                     fewer, to_read = fewer_files(told, timezone.now()), to_read - 1
@@ -122,15 +124,15 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
                     small_files=row.small_files,
                     segmented=Share(row.segmented_files, row.segmented_file_bytes),
                     live_segment_bytes=row.live_segment_bytes,
-                    depends_on=tuple(depends_on[row.job_id]) if row.foreign_files else (),
-                    chain=depths.behind(row.job_id) if row.foreign_files else 0,
+                    depends_on=tuple(depends_on[row.directory]) if row.foreign_files else (),
+                    chain=depths.behind(row.directory) if row.foreign_files else 0,
                     checkpoints=row.checkpoints,
                     retained=snapshots.get((row.cluster, row.job_id), (0, 0))[0],
                     dependent=snapshots.get((row.cluster, row.job_id), (0, 0))[1],
                     incomplete=tuple(lacking.pop((row.cluster, row.job_id), ())),
                     calls=calls,
                     interval_ms=told.checkpoint_interval_ms if told else None,
-                    files_written=written.get(row.job_id),
+                    files_written=files_written,
                     files_merged=fewer.merged,
                     files_inlined=fewer.inlined,
                     inline_bytes=fewer.inline_bytes,
@@ -178,12 +180,15 @@ def newest_checkpoint_of(audit: StorageAudit, row: CheckpointStorage) -> int | N
 
 def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, list[Dependence]]:
     found: dict[str, list[Dependence]] = defaultdict(list)
-    needing = [row.job_id for row in jobs if row.foreign_files]
-    links = list(ChainLink.objects.filter(audit=audit, kind="refers", job_id__in=needing)) if needing else []
-    others = {row.job_id: row for row in JobStorage.objects.filter(audit=audit, job_id__in={link.other_job_id for link in links})}
+    needing = [row.directory[:MISSING_PATH_LENGTH] for row in jobs if row.foreign_files]
+    of_needing = ChainLink.objects.filter(audit=audit, kind="refers", directory__in=needing)
+    links = list(of_needing) if needing else []
+    directories = {link.other_directory for link in links}
+    of_directories = JobStorage.objects.filter(audit=audit, directory__in=directories)
+    others = {row.directory: row for row in of_directories}
     for link in links:
-        other = others.get(link.other_job_id)
-        found[link.job_id].append(
+        other = others.get(link.other_directory)
+        found[link.directory].append(
             Dependence(link.other_job_id, link.files, link.bytes, other.job_name if other else None, other.terminal if other else None)
         )
     return found
@@ -204,13 +209,13 @@ class _Depths:
 
     def __init__(self, audit: StorageAudit) -> None:
         self._needs: dict[str, set[str]] = defaultdict(set)
-        for job_id, other in ChainLink.objects.filter(audit=audit).values_list("job_id", "other_job_id"):
-            self._needs[job_id].add(other)
+        for link in ChainLink.objects.filter(audit=audit).only("directory", "job_id", "other_directory"):
+            self._needs[link.end].add(link.other_directory)
         self._known: dict[str, int] = {}
 
-    def behind(self, job_id: str) -> int:
+    def behind(self, directory: str) -> int:
         """Without recursion, and without end in a circle, which only forged names could make."""
-        stack = [job_id]
+        stack = [directory]
         while stack:
             at = stack[-1]
             if at not in self._known:
@@ -219,7 +224,7 @@ class _Depths:
                 continue
             stack.pop()
             self._known[at] = max((1 + self._known[other] for other in self._needs.get(at, ()) if other != at), default=0)
-        return self._known[job_id]
+        return self._known[directory]
 
 
 def _names(rows: Iterable[JobStorage]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ class Handle:
 
 def handles(file: NamedFile, referrers: Sequence[Referrer], unknown: list[str]) -> tuple[Handle, ...]:
     found: list[Handle] = []
-    jobs = reported_jobs(one.job_id for one in referrers[:MOST_READ])
+    jobs = reported_jobs((one.cluster, one.job_id) for one in referrers[:MOST_READ])
     for one in referrers[:MOST_READ]:
         try:
             rows = xray_reader.handles_of(located(one.metadata_path), file.path)
@@ -41,7 +41,7 @@ def handles(file: NamedFile, referrers: Sequence[Referrer], unknown: list[str]) 
                 % {"metadata_path": one.metadata_path, "error": error}
             )
             continue
-        graph: dict[str, Any] = (job.graph if (job := jobs.get(one.job_id)) else None) or {}
+        graph: dict[str, Any] = (job.graph if (job := jobs.get((one.cluster, one.job_id))) else None) or {}
         names = {vertex.get("vertex_id"): vertex.get("name") for vertex in graph.get("vertices") or ()}
         found += [
             Handle(

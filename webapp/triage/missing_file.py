@@ -7,10 +7,11 @@ from datetime import datetime
 
 from django.utils.translation import gettext
 
+from ingest.metadata.summary import owner_directory
 from ingest.storage.roots import Root
 from spark_jobs.manifest import BadManifest
 from webapp.cleanup.references import Storage
-from webapp.fleet.models import JobCurrent
+from webapp.storage.directory_owners import owner_of
 from webapp.storage.models import ChainLink, JobStorage, StorageAudit, StorageRoot
 from webapp.storage.newest_audits import latest_audits
 from webapp.triage import audited_files, journal
@@ -118,7 +119,7 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
 def _owner(file: NamedFile) -> Owner | None:
     if file.job_id is None:
         return None
-    job = JobCurrent.objects.filter(job_id=file.job_id).order_by("-as_of").first()
+    job = owner_of(file.directory) if file.directory else None
     if job is None:
         return Owner(file.job_id)
     retained = (job.checkpoint_config or {}).get("retained_on_cancellation")
@@ -136,7 +137,10 @@ def _circumstances(
 ) -> Circumstances:
     of_owner = owner.job_id if owner else None
     needing = {one.job_id for one in referrers}
-    claimers = ChainLink.objects.filter(audit__in=latest_audits(), other_job_id=of_owner or "", kind="restored_from")
+    directories = {owner_directory(one.metadata_path.rpartition("/")[0]) for one in referrers}
+    claimers = ChainLink.objects.filter(audit__in=latest_audits(), other_directory=file.directory or "", kind="restored_from").exclude(
+        directory__in=directories
+    )
     last = deeds[-1] if deeds else None
     return Circumstances(
         moved=last.sentence if last and last.taken else "",
@@ -145,8 +149,8 @@ def _circumstances(
         owner_state=owner.state if owner else None,
         owner_end=owner.end_time if owner else None,
         retained=owner.retained_on_cancellation if owner else None,
-        foreign=any(one.job_id != of_owner for one in referrers),
-        own=of_owner in needing,
+        foreign=bool(directories - {file.directory}),
+        own=file.directory in directories,
         claimers=tuple(sorted(set(claimers.values_list("job_id", flat=True)) - needing)),
         superseded=bool(referrers) and all(one.superseded for one in referrers),
         seen_at=known.seen.as_of if known.seen else None,
@@ -162,7 +166,7 @@ def _compared(file: NamedFile, owner: Owner | None, known: History, unknown: lis
     second = known.gone
     if first.as_of is None or second.as_of is None:
         return None
-    if JobStorage.objects.filter(audit=first, job_id=owner.job_id, terminal=False).exists():
+    if JobStorage.objects.filter(audit=first, directory=file.directory, terminal=False).exists():
         return None
     ended = JobStorage.objects.filter(audit=first, terminal=True, root__in=second.roots).exclude(job_id="")
     quiet = {owner.job_id, *ended.order_by("-newest_modified", "-id").values_list("job_id", flat=True)[:MOST_QUIET]}

@@ -1,5 +1,6 @@
 """Retained checkpoints and savepoints that need a file."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,13 +42,13 @@ def referrers(file: NamedFile, known: History, unknown: list[str]) -> tuple[tupl
     superseded = dict(lacking.values_list("metadata_path", "superseded"))
     rows = CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path__in=paths | superseded.keys())
     found = {row.metadata_path: row for row in rows.select_related("audit").order_by("id")}
-    jobs = reported_jobs({row.job_id for row in found.values() if row.job_id})
+    jobs = reported_jobs((row.cluster, row.job_id) for row in found.values())
     made = [
         Referrer(
             metadata_path=row.metadata_path,
             cluster=row.cluster,
             job_id=row.job_id,
-            job_name=(job.name if (job := jobs.get(row.job_id)) else None),
+            job_name=(job.name if (job := jobs.get((row.cluster, row.job_id))) else None),
             ended=bool(job.terminal) if job else None,
             checkpoint_id=row.checkpoint_id,
             is_savepoint=row.is_savepoint,
@@ -61,7 +62,13 @@ def referrers(file: NamedFile, known: History, unknown: list[str]) -> tuple[tupl
     ), as_of
 
 
-def reported_jobs(ids: Iterable[str]) -> dict[str, JobCurrent]:
-    """By id, as some cluster reported them last."""
-    rows = JobCurrent.objects.filter(job_id__in=set(ids)).order_by("as_of").only("cluster", "job_id", "name", "terminal", "graph")
-    return {row.job_id: row for row in rows}
+def reported_jobs(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
+    """By (cluster, job id). Where the cluster is not known, the only job of that id, if it is one."""
+    wanted = {key for key in keys if key[1]}
+    ids = {job_id for _cluster, job_id in wanted}
+    fields = ("cluster", "job_id", "name", "terminal", "graph")
+    rows = list(JobCurrent.objects.filter(job_id__in=ids).only(*fields))
+    of_id = Counter(row.job_id for row in rows)
+    found = {(row.cluster, row.job_id): row for row in rows}
+    sole = {("", row.job_id): row for row in rows if of_id[row.job_id] == 1}
+    return {key: job for key, job in (sole | found).items() if key in wanted}

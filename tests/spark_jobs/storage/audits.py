@@ -26,14 +26,15 @@ from spark_jobs.run_dir import RunDir
 _TIME = pa.timestamp("us", tz="UTC")
 _OPTIONS = ("spark.sql.autoBroadcastJoinThreshold", "spark.sql.shuffle.partitions")
 _ENDED = pa.list_(pa.struct([("checkpoint_id", pa.int64()), ("completed", pa.bool_()), ("discarded", pa.bool_())]))
-_TEXTS = ("cluster", "job_id", "name", "state", "restored_path")
-_FLAGS = ("terminal", "seen", "restored_is_savepoint")
+_TEXTS = ("cluster", "job_id", "name", "state", "restored_path", "last_completed_path")
+_FLAGS = ("terminal", "seen", "restored_is_savepoint", "keeps_last")
 _INSTANTS = ("restored_at", "last_completed_at", "in_flight_since")
 JOBS_FILE = pa.schema(
     [
         *((name, pa.string()) for name in _TEXTS),
         *((name, pa.bool_()) for name in _FLAGS),
         *((name, _TIME) for name in _INSTANTS),
+        ("last_completed_id", pa.int64()),
         ("checkpoints_ended", _ENDED),
     ]
 )

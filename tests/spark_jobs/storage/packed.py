@@ -41,7 +41,8 @@ _ENDED = pa.struct([("checkpoint_id", pa.int64()), ("completed", pa.bool_()), ("
 _JOB = {
     "audit_id": _TEXT, "cluster": _TEXT, "job_id": _TEXT, "name": _TEXT, "state": _TEXT, "terminal": pa.bool_(), "seen": pa.bool_(),
     "restored_path": _TEXT, "restored_is_savepoint": pa.bool_(), "restored_at": _TIME, "last_completed_at": _TIME,
-    "in_flight_since": _TIME, "checkpoints_ended": pa.list_(_ENDED),
+    "last_completed_id": pa.int64(), "last_completed_path": _TEXT, "keeps_last": pa.bool_(), "in_flight_since": _TIME,
+    "checkpoints_ended": pa.list_(_ENDED),
 }  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, wri
     return Inputs(
         roots=frame("root", _ROOT),
         listing=frame("file", _FILE),
-        jobs=reading.with_canonical_restores(frame("job", _JOB), {}),
+        jobs=reading.with_canonical_paths(frame("job", _JOB), {}),
         references=read.references,
         operators=read.operators,
         doubts=read.doubts.unionByName(doubts),
@@ -80,7 +81,7 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
     for root in world.roots:
         rows["root"].append(
             audit | {
-                "root": root, "as_of": NOW, "age_guard_h": GUARD.total_seconds() / 3600, "clusters": ["c1", "c2"] if world.seed % 2 else [],
+                "root": root, "as_of": NOW, "age_guard_h": GUARD.total_seconds() / 3600, "clusters": _clusters(world, root),
                 "blind": False, "attested": True, "unlisted": 1 if world.unlisted and is_within(world.unlisted, root) else 0,
                 "known_authorities": authorities,
             }
@@ -103,12 +104,13 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
     for job in world.jobs:
         if job.known:
             ended = [{"checkpoint_id": number, "completed": completed, "discarded": gone} for number, completed, gone in job.ended]
-            restored = job.restored and job.restored.path.removesuffix("/_metadata")
+            known = job.restored and job.restored_path_reported
+            restored = job.restored.path.removesuffix("/_metadata") if job.restored and known else None
             rows["job"].append(
                 audit | {
                     "cluster": job.cluster, "job_id": job.job_id, "terminal": job.terminal, "seen": job.seen, "restored_path": restored,
-                    "restored_at": job.restored_at, "last_completed_at": job.last_completed, "in_flight_since": job.in_flight_since,
-                    "checkpoints_ended": ended,
+                    "restored_at": job.restored_at, "last_completed_at": job.last_completed, "last_completed_id": job.last_completed_id,
+                    "last_completed_path": job.last_path, "in_flight_since": job.in_flight_since, "checkpoints_ended": ended,
                 }
             )  # fmt: skip
     for snapshot in world.snapshots:
@@ -131,6 +133,13 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
         ]
         rows["parsed"].append(of | {"ordinal": 0, "metadata_bytes": 99})
     rows["referred"] += [{"audit_id": str(world.seed), "metadata_path": gone, "path": path} for gone, path, _ in world.earlier]
+
+
+def _clusters(world: World, root: str) -> list[str]:
+    """As operators register a root: for any cluster, for all, or for those alone that write there."""
+    if world.seed % 3 == 2:
+        return sorted({job.cluster for job in world.jobs if is_within(job.directory, root)}) or ["c1"]
+    return ["c1", "c2"] if world.seed % 3 else []
 
 
 def _parsed(spark: SparkSession, worlds: Sequence[World], folder: Path) -> DataFrame:

@@ -186,7 +186,9 @@ def test_waste_is_what_whole_successors_left_behind(recorded: Recorded) -> None:
     waste = {
         (row["job_id"][:6], row["checkpoint_id"]) for row in recorded.second.rows("storage_checkpoint", "H") if row["verdict"] != "live"
     }
-    assert waste == {("529e89", 5), ("548495", 11), ("548495", 12), ("a543f5", 8), ("a543f5", 9), ("0e0a92", 11)}
+    # bdf1ec was restored from 529e89, and its last checkpoint was claimed by a job that never had one of its own: nobody can
+    # say what that checkpoint still needs of 529e89.
+    assert waste == {("548495", 11), ("548495", 12), ("a543f5", 8), ("a543f5", 9), ("0e0a92", 11)}
 
 
 def test_what_stays_is_exactly_what_the_checkpoints_that_stay_need(recorded: Recorded) -> None:

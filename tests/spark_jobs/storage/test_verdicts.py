@@ -28,10 +28,11 @@ class Scene:
     def __post_init__(self) -> None:
         self.job = self.add_job(JOB)
         self.snapshot = self.add_snapshot(self.job, 7, (self.plant(f"{JOB}/shared/{OTHER}").path,), 200)
+        self.job.last_completed = ago(200)
         self.file = self.plant(f"{JOB}/shared/{UUID}")
 
     def add_job(self, job_id: str, *, terminal: bool = True, cluster: str = "c1") -> Job:
-        self.world.jobs.append(Job(cluster, job_id, terminal=terminal, seen=True, known=True))
+        self.world.jobs.append(Job(cluster, job_id, terminal=terminal, seen=True, known=True, root=self.world.root))
         return self.world.jobs[-1]
 
     def plant(self, path: str, hours: float = 200) -> Planted:
@@ -304,7 +305,7 @@ def a_checkpoint_that_completed_while_the_root_was_listed_may_need_what_is_waste
     del scene.world.files[scene.snapshot.path]
     scene.job.last_completed, heir.last_completed = ago(1), ago(180)
     third = scene.add_job("c" * 32)
-    third.restored, third.restored_at = heir.snapshots[-1], ago(170)
+    third.restored, third.restored_at, third.last_completed = heir.snapshots[-1], ago(170), ago(160)
     scene.add_snapshot(third, 9, (), 160)
 
 

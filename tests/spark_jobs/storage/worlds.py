@@ -64,12 +64,31 @@ class Job:
     seen: bool
     known: bool
     root: str = ""
+    """Where its directory lies: a root, or a directory of its own below one."""
     restored: Snapshot | None = None
     restored_at: datetime | None = None
     last_completed: datetime | None = None
     in_flight_since: datetime | None = None
     ended: list[tuple[int, bool, bool]] = field(default_factory=list)
     snapshots: list[Snapshot] = field(default_factory=list)
+    path_reported: bool = True
+    """Whether its cluster says where its checkpoints lie."""
+    restored_path_reported: bool = True
+
+    @property
+    def directory(self) -> str:
+        return f"{self.root}/{self.job_id}"
+
+    @property
+    def last_completed_id(self) -> int | None:
+        numbers = [snapshot.number for snapshot in self.snapshots]
+        return max(numbers, default=None) if self.last_completed else None
+
+    @property
+    def last_path(self) -> str | None:
+        if not self.path_reported or not self.last_completed:
+            return None
+        return f"{self.directory}/chk-{self.last_completed_id or 1}"
 
     @property
     def may_run(self) -> bool:
@@ -134,6 +153,10 @@ class _Maker:
         before: Job | None = None
         for generation in range(self.rng.randint(1, 4)):
             before = self.job(before if self.chance(0.7) else None, 160 - 30 * generation)
+        if self.chance(0.25):
+            self.repeat_id()
+        if self.chance(0.35):
+            self.end_lately()
         self.foreign_files()
         if self.chance(0.12):
             self.second_job_of_one_id()
@@ -160,25 +183,26 @@ class _Maker:
             file.first_seen = None
 
     def directory(self, job: Job) -> str:
-        return f"{job.root}/{job.job_id}"
+        return job.directory
 
     def any_root(self) -> str:
         return self.rng.choice(self.world.roots)
 
     # Jobs
 
-    def job(self, before: Job | None, hours: float) -> Job:
+    def job(self, before: Job | None, hours: float, made: Job | None = None) -> Job:
         rng = self.rng
         blind = self.chance(0.06)
-        job = Job(
+        job = made or Job(
             cluster=rng.choice(("c1", "c2")), job_id=f"{rng.getrandbits(128):032x}", terminal=self.chance(0.5),
-            seen=not blind, known=not self.chance(0.05), root=self.any_root(),
+            seen=not blind, known=not self.chance(0.05), root=self.any_root(), path_reported=not self.chance(0.05),
         )  # fmt: skip
         self.world.jobs.append(job)
         inherited: tuple[str, ...] = ()
         if before and before.snapshots and job.known:
             job.restored = before.snapshots[-1]
             job.restored_at = job.restored.modified + timedelta(hours=1)
+            job.restored_path_reported = not self.chance(0.04)
             if self.chance(0.5):
                 inherited = tuple(path for path in job.restored.needs if "/shared/" in path)
             if self.chance(0.7):
@@ -201,6 +225,9 @@ class _Maker:
         rng = self.rng
         shared = [self.plant(f"{self.directory(job)}/shared/{self.uuid()}") for _ in range(rng.randint(1, 6))]
         first = rng.randint(1, 40)
+        taken = {snapshot.path for snapshot in self.world.snapshots}
+        while any(f"{self.directory(job)}/chk-{first + past}/_metadata" in taken for past in range(3)):
+            first += 40
         count = 0 if self.chance(0.12) else rng.randint(1, 3)
         for number in range(first, first + count):
             start = max(0, len(shared) - 4)
@@ -211,6 +238,9 @@ class _Maker:
             self.snapshot(f"{folder}/_metadata", job, number, (*own, *kept), hours - 8 * (number - first))
         if count and not self.chance(0.1):
             job.last_completed = job.snapshots[-1].modified if job.terminal else ago(rng.uniform(1, 40))
+        if not count and job.terminal and self.chance(0.7):
+            # Flink deleted all that it completed when it was cancelled.
+            job.last_completed = ago(hours)
         if not job.terminal and self.chance(0.4):
             job.in_flight_since = ago(rng.choice((0.1, 2, 300)))
         for path in shared:
@@ -275,7 +305,7 @@ class _Maker:
             if self.chance(0.5):
                 job.ended.append((number, False, False))
         for place in ("taskowned", "dstl", f"shared/job_{job.job_id}_op_{'a' * 32}_1_2", f"taskowned/job_{job.job_id}_tm_x"):
-            if self.chance(0.1):
+            if self.chance(0.2):
                 self.dead(job, self.plant(f"{root}/{place}/{self.uuid()}"), plain=False)
         if self.chance(0.15):
             self.was_referred(job)
@@ -284,7 +314,7 @@ class _Maker:
         file = self.world.files[path]
         if self.chance(0.85):
             file.unreferenced_since = file.first_seen
-        goes_on = job.terminal or (job.last_completed is not None and job.in_flight_since is None and bool(job.snapshots))
+        goes_on = job.last_path is not None and (job.terminal or (job.in_flight_since is None and bool(job.snapshots)))
         assert file.modified
         old = file.modified < ago(80) and file.first_seen is not None and file.first_seen < ago(80)
         file.surely_dead = plain and goes_on and old and job.seen and job.known and file.unreferenced_since is not None
@@ -326,7 +356,41 @@ class _Maker:
         if not twin.known:
             return
         other = "c2" if twin.cluster == "c1" else "c1"
-        self.world.jobs.append(Job(other, twin.job_id, terminal=self.chance(0.5), seen=True, known=True, root=twin.root))
+        if not any(job.cluster == other and job.job_id == twin.job_id for job in self.world.jobs):
+            self.world.jobs.append(Job(other, twin.job_id, terminal=self.chance(0.5), seen=True, known=True, root=twin.root))
+
+    def end_lately(self) -> None:
+        """A job went on until a while ago, and its last checkpoint is not listed yet.
+
+        Another one needs files of it that was itself succeeded.
+        """
+        origins = {id(job.restored.job): job.restored.job for job in self.world.jobs if job.restored}
+        for heir in self.world.jobs:
+            origin = heir.restored.job if heir.restored else None
+            needs = [path for snapshot in heir.snapshots for path in snapshot.needs]
+            if origin and id(heir) in origins and any(is_within(path, origin.directory) for path in needs):
+                origin.terminal, origin.last_completed = True, ago(self.rng.uniform(1, 60))
+                for snapshot in origin.snapshots:
+                    snapshot.exists = snapshot.listed = False
+                    self.world.files.pop(snapshot.path, None)
+
+    def repeat_id(self) -> None:
+        """An application of another cluster has the id of a job, as all have under high availability.
+
+        It writes elsewhere, or to the very directory; it may stem from that job, and another job from it.
+        """
+        like = self.rng.choice(self.world.jobs)
+        elsewhere = [f"{like.root}/app-b", *(root for root in self.world.roots if root != like.root)]
+        again = Job(
+            "c2" if like.cluster == "c1" else "c1", like.job_id, terminal=self.chance(0.4), seen=True, known=not self.chance(0.1),
+            root=like.root if self.chance(0.2) else self.rng.choice(elsewhere), path_reported=not self.chance(0.1),
+        )  # fmt: skip
+        # What the one discarded the other may still have.
+        numbers = [int(gone.split("/chk-")[1].split("/")[0]) for gone, _, _ in self.world.earlier if is_within(gone, like.directory)]
+        again.ended += [(number, True, True) for number in numbers if self.chance(0.7)]
+        self.job(self.rng.choice(self.world.jobs) if self.chance(0.5) else None, 60, again)
+        if self.chance(0.6):
+            self.job(again, 20)
 
     def alias_everything(self) -> None:
         """The same directory is audited under a second name, or all of it lies in itself once more; references name one of the two."""

@@ -56,7 +56,8 @@ def audited(jobs: dict[JobCurrent, tuple[int, int, int]], ago: int = 0, root: st
     )  # fmt: skip
     JobStorage.objects.bulk_create(
         JobStorage(
-            audit=audit, root=root, cluster=job.cluster, job_id=job.job_id, files=3, bytes=size, small_files=0, foreign_files=0,
+            audit=audit, directory=f"{root}/{job.job_id}",
+            root=root, cluster=job.cluster, job_id=job.job_id, files=3, bytes=size, small_files=0, foreign_files=0,
             foreign_bytes=0, checkpoints=1, **VERDICTS | {"orphan_bytes": orphan, "young_bytes": young}, **MERGED,
         )
         for job, (size, orphan, young) in jobs.items()

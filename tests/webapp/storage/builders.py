@@ -76,6 +76,7 @@ def job_storage(of: StorageAudit, job_id: str = JOB, uri: str = ROOT, **fields: 
     row = {
         **COUNTS,
         **MERGED,
+        "directory": f"{uri}/{job_id}",
         "cluster": "prod-eu",
         "job_name": "clickstream",
         "files": 10,
@@ -119,7 +120,7 @@ def unprotected_fleet(job_ids: Sequence[str]) -> StorageAudit:
     root_figures(of)
     kept = job_storage(of, job_ids[0], newest_checkpoint_id=7)
     lacking = checkpoint_storage(of, 7, job_ids[0], cluster="prod-eu", missing_files=2, missing_bytes=100, resolvable=False)
-    JobStorage.objects.bulk_create(_again(kept, job_id=job_id) for job_id in job_ids[1:])
+    JobStorage.objects.bulk_create(_again(kept, job_id=job_id, directory=f"{ROOT}/{job_id}") for job_id in job_ids[1:])
     CheckpointStorage.objects.bulk_create(
         _again(lacking, job_id=job_id, metadata_path=f"{ROOT}/{job_id}/chk-7/_metadata") for job_id in job_ids[1:]
     )
@@ -135,7 +136,8 @@ def _again(row: ModelT, **fields: Any) -> ModelT:
 
 
 def chain(of: StorageAudit, job_id: str = JOB, other_job_id: str = OTHER_JOB, uri: str = ROOT, **fields: Any) -> ChainLink:
-    row = {"kind": "refers", "files": 12, "bytes": 5_000_000, "checkpoints": 1, **fields}
+    ends = {"directory": f"{uri}/{job_id}", "other_directory": f"{uri}/{other_job_id}"}
+    row = {"kind": "refers", "files": 12, "bytes": 5_000_000, "checkpoints": 1, **ends, **fields}
     return ChainLink.objects.create(audit=of, root=uri, job_id=job_id, other_job_id=other_job_id, **row)
 
 

@@ -113,6 +113,7 @@ def test_orphans_of_a_job_come_onto_the_fleet(tree, spark, lease):
     uri = f"file:{tree}"
     counts = {name: value for name, value in ROW.items() if name.endswith(("_files", "_bytes")) and name not in ("metadata_files",)}
     row = counts | {
+        "directory": f"{uri}/{JOB}",
         "root": uri, "cluster": of.cluster, "job_id": JOB, "job_name": "x", "terminal": False, "files": 2, "bytes": 20, "small_files": 0,
         "foreign_files": 0, "foreign_bytes": 0, "checkpoints": 0, "newest_checkpoint_id": None, "newest_modified": None, "orphan_bytes": 77,
     }  # fmt: skip

@@ -36,11 +36,31 @@ def write(target: str, at: datetime, left_out: Q = NONE) -> int:
     count = 0
     with fsspec.open(target, "wb") as file, pq.ParquetWriter(file, JOB_SCHEMA) as writer:
         for jobs in _chunks(left_out):
-            rows = [{**job, "terminal": bool(job["terminal"]), "seen": job["cluster"] in seen} for job in jobs]
+            rows = [
+                {
+                    **job,
+                    "terminal": bool(job["terminal"]),
+                    "seen": job["cluster"] in seen,
+                    "keeps_last": keeps_last(job["state"], job.pop("checkpoint_config")),
+                }
+                for job in jobs
+            ]
             _add_checkpoints(rows, at)
             writer.write_table(pa.Table.from_pylist(rows, JOB_SCHEMA))
             count += len(rows)
     return count
+
+
+def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> bool | None:
+    """Whether Flink leaves the last checkpoint of a job that ended in ``state``; None: not known.
+
+    Source: Flink's ``CheckpointProperties``. A finished job keeps none; one that failed keeps it
+    unless checkpoints are not externalized at all, which REST does not tell from deleting on cancel.
+    """
+    if state == "FINISHED":
+        return False
+    retained = (checkpoint_config or {}).get("retained_on_cancellation")
+    return retained if state == "CANCELED" else (retained or None)
 
 
 def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
@@ -54,7 +74,10 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
         "restored_path",
         "restored_is_savepoint",
         "restored_at",
+        "last_completed_id",
         "last_completed_at",
+        "last_completed_path",
+        "checkpoint_config",
     )
     last = 0
     while jobs := list(JobCurrent.objects.exclude(left_out).filter(id__gt=last).order_by("id").values(*fields)[:JOBS_AT_ONCE]):

@@ -3,13 +3,17 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import scoped, scoped_as
-from webapp.storage.models.columns import URI_LENGTH, Amplified, OfAudit, VerdictCounts
+from webapp.storage.models.columns import MISSING_PATH_LENGTH, URI_LENGTH, Amplified, OfAudit, VerdictCounts
 
 
 @scoped()
 class JobStorage(OfAudit, VerdictCounts, Amplified):
-    """Serving table ``storage_job``: the directories of one job in one root. ``cluster`` is empty where nobody reported the job."""
+    """Serving table ``storage_job``: one job's directory.
 
+    ``cluster`` is empty unless it alone is known to write there.
+    """
+
+    directory = models.CharField(max_length=URI_LENGTH)
     root = models.CharField(max_length=URI_LENGTH)
     cluster = models.CharField(max_length=100, blank=True)
     job_id = models.CharField(max_length=64, blank=True)
@@ -26,7 +30,7 @@ class JobStorage(OfAudit, VerdictCounts, Amplified):
     newest_modified = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "root", "cluster", "job_id"], name="storage_job_key")]
+        constraints = [models.UniqueConstraint(fields=["audit", "directory"], name="storage_job_key")]
         indexes = [
             models.Index(fields=["audit", "root", "-bytes", "-id"], name="storage_job_size"),
             models.Index(fields=["audit", "root", "-orphan_bytes", "-id"], name="storage_job_orphans"),
@@ -36,11 +40,21 @@ class JobStorage(OfAudit, VerdictCounts, Amplified):
     def __str__(self) -> str:
         return f"{self.job_name or self.job_id} in {self.root}"
 
+    @property
+    def below_root(self) -> str:
+        """Its directory as a path relative to the root."""
+        return self.directory.removeprefix(self.root).lstrip("/")
+
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class ChainLink(OfAudit):
-    """Serving table ``storage_chain``: ``job_id`` depends on ``other_job_id``."""
+    """Serving table ``storage_chain``: the job in ``directory`` depends on that in ``other_directory``.
 
+    ``directory`` is empty where nobody knows where the job writes.
+    """
+
+    directory = models.CharField(max_length=MISSING_PATH_LENGTH, blank=True)
+    other_directory = models.CharField(max_length=MISSING_PATH_LENGTH)
     root = models.CharField(max_length=URI_LENGTH, blank=True)
     job_id = models.CharField(max_length=64)
     other_job_id = models.CharField(max_length=64)
@@ -50,7 +64,14 @@ class ChainLink(OfAudit):
     checkpoints = models.BigIntegerField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "root", "job_id", "other_job_id", "kind"], name="storage_chain_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["audit", "directory", "job_id", "other_directory", "kind"], name="storage_chain_key")
+        ]
 
     def __str__(self) -> str:
         return f"{self.job_id} {self.kind} {self.other_job_id}"
+
+    @property
+    def end(self) -> str:
+        """What tells the depending job from all others: its directory, else its id."""
+        return self.directory or self.job_id

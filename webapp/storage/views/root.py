@@ -104,7 +104,8 @@ def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot |
     verdicts = list(VerdictFigures.objects.filter(audit=audit, root=figures.root).exclude(verdict="live"))
     jobs = JobStorage.objects.filter(audit=audit, root=figures.root)
     links = list(ChainLink.objects.filter(audit=audit, root=figures.root).order_by("-bytes", "id")[: chains.MOST_LINKS])
-    chained = list(jobs.filter(job_id__in={job_id for link in links for job_id in (link.job_id, link.other_job_id)})) if links else []
+    ends = {end for link in links for end in (link.directory, link.other_directory)}
+    chained = list(jobs.filter(directory__in=ends)) if links else []
     sort = request.GET.get("sort", "")
     sort = sort if sort in JOB_SORTS else "size"
     job_page = _page(jobs, (JOB_SORTS[sort], KeysetColumn("id", descending=True)), request.GET.get("jobs", ""))

@@ -15,6 +15,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import JobCurrent
 from webapp.storage.badges import NO, PLAIN_NO, answer
+from webapp.storage.directory_owners import owner_of
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
 from webapp.storage.replication_factor import factor_of_path
@@ -26,6 +27,7 @@ from webapp.storage.xray.location import NotLocated, located
 log = logging.getLogger(__name__)
 
 OTHERS_SHOWN = 60
+JOBS_NAMED = 20
 OPERATORS_SHOWN = 100
 STATES_SHOWN = 100
 
@@ -55,8 +57,9 @@ def xray(request: HttpRequest) -> HttpResponse:
 
 
 def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
-    job_id = job_id_of(owner_directory(path.rpartition("/")[0])) or ""
-    job = JobCurrent.objects.filter(job_id=job_id).order_by("-as_of").first() if job_id else None
+    directory = owner_directory(path.rpartition("/")[0])
+    job_id = job_id_of(directory) or ""
+    job = owner_of(directory)
     names = {v["vertex_id"]: v.get("name") or "" for v in ((job.graph if job else None) or {}).get("vertices") or () if v.get("vertex_id")}
     audited = (
         CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path=path[:1000])
@@ -88,7 +91,7 @@ def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
             for state in found.states[:STATES_SHOWN]
         ],
         "more_states": max(len(found.states) - STATES_SHOWN, 0) + found.states_left_out,
-        "others": _others(job_id, path),
+        "others": _others(directory, path) if job_id else [],
         "most_files": max((bucket.files for bucket in found.sizes), default=0),
         "jobs": _names_of(found),
         "replicated": factor_of_path(path),
@@ -115,15 +118,15 @@ def _fact(job: JobCurrent | None, found: Xray) -> Any:
     return (fact, trigger_ms(fact.trigger_time)) if fact else None
 
 
-def _others(job_id: str, path: str) -> list[CheckpointStorage]:
+def _others(directory: str, path: str) -> list[CheckpointStorage]:
     """Retained checkpoints of the same job, newest first."""
-    if not job_id:
-        return []
-    rows = CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id=job_id).exclude(metadata_path=path[:1000])
+    of_audits = CheckpointStorage.objects.filter(audit__in=latest_audits())
+    rows = of_audits.filter(metadata_path__startswith=f"{directory}/").exclude(metadata_path=path[:1000])
     return list(rows.order_by("-checkpoint_id", "-id").only("metadata_path", "checkpoint_id", "is_savepoint")[:OTHERS_SHOWN])
 
 
 def _names_of(found: Xray) -> dict[str, JobCurrent]:
-    ids = {directory.job_id for directory in found.directories if directory.job_id}
-    rows = JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name")[:500]
-    return {row.job_id: row for row in rows}
+    """By directory."""
+    of_jobs = [one.path for one in found.directories if one.job_id][:JOBS_NAMED]
+    owners = {directory: owner_of(directory) for directory in of_jobs}
+    return {directory: job for directory, job in owners.items() if job}

@@ -32,17 +32,16 @@ def distinct_files(table: pa.Table) -> pa.Table:
     return pa.table({name: column.cast(pa.int64()) if name != "path" else column for name, column in renamed.items()})
 
 
-def _own(path: Any, owner: str, job_id: str | None) -> Any:
-    below = pc.starts_with(path, f"{owner}/")
-    return pc.or_(below, pc.match_substring(path, f"/{job_id}/")) if job_id else below
+def _own(path: Any, owner: str) -> Any:
+    return pc.starts_with(path, f"{owner}/")
 
 
-def foreign(files: pa.Table, owner: str, job_id: str | None) -> pa.Table:
-    """Files outside the directories of its own job, wherever that was moved to."""
-    return files.filter(pc.invert(_own(files["path"], owner, job_id)))
+def foreign(files: pa.Table, owner: str) -> pa.Table:
+    """Files outside the directory of its own job: one of the same id elsewhere is another job."""
+    return files.filter(pc.invert(_own(files["path"], owner)))
 
 
-def directories(files: pa.Table, owner: str, job_id: str | None) -> tuple[tuple[DirectoryContents, ...], int]:
+def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, ...], int]:
     """By the directory of a job where there is such a level, else by the directory of the file; most bytes first."""
     if not files.num_rows:
         return (), 0
@@ -50,7 +49,7 @@ def directories(files: pa.Table, owner: str, job_id: str | None) -> tuple[tuple[
     plain = pc.replace_substring_regex(files["path"], r"/[^/]*$", "")
     grouped = (
         files.append_column("directory", pc.coalesce(of_job, plain))
-        .append_column("own", _own(files["path"], owner, job_id))
+        .append_column("own", _own(files["path"], owner))
         .group_by(["directory", "own"])
         .aggregate([("bytes", "sum"), ("references", "sum"), ("path", "count")])
         .sort_by([("bytes_sum", "descending"), ("directory", "ascending")])

@@ -14,7 +14,7 @@ from ingest.errors import Refused
 from ingest.metadata import columns
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.pieces import End, Handle, Header, KeyedState, Operator, Piece, Subtask
-from ingest.metadata.summary import job_id_of, owner_directory
+from ingest.metadata.summary import owner_directory
 from ingest.uris import canonical_column
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.xray import measures
@@ -125,10 +125,9 @@ def _xray(file: MetadataFile, seen: Seen, table: pa.Table) -> Xray:
     if seen.header is None or seen.end is None:
         raise ValueError(gettext("%(path)s was not read to its end.") % {"path": file.path})
     owner = owner_directory(file.directory)
-    job_id = job_id_of(owner)
     files = measures.distinct_files(table)
-    directories, directories_left_out = measures.directories(files, owner, job_id)
-    foreign = measures.foreign(files, owner, job_id)
+    directories, directories_left_out = measures.directories(files, owner)
+    foreign = measures.foreign(files, owner)
     operators, operators_left_out = measures.operators(table, seen.operators, seen.finished, seen.uploaded)
     states, states_left_out = measures.listed_states(table, seen.operators)
     properties = seen.end.properties

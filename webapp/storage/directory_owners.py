@@ -1,0 +1,24 @@
+"""Whose a job directory is, for pages that know its path only."""
+
+from ingest.metadata.summary import job_id_of, owner_directory
+from webapp.fleet.models import JobCurrent
+from webapp.storage.models import JobStorage
+from webapp.storage.newest_audits import latest_audits
+
+
+def owner_of(directory: str) -> JobCurrent | None:
+    """The job that alone is known to write ``directory``, by the newest audit of it.
+
+    Where no audit knows, the only job of that id, unless it is known to write elsewhere.
+    """
+    job_id = job_id_of(directory)
+    if job_id is None:
+        return None
+    audited = JobStorage.objects.filter(audit__in=latest_audits(), directory=directory)
+    cluster = audited.exclude(cluster="").values_list("cluster", flat=True).first()
+    jobs = JobCurrent.objects.filter(job_id=job_id)
+    found = list(jobs.filter(cluster=cluster) if cluster else jobs[:2])
+    if len(found) != 1:
+        return None
+    written = owner_directory((found[0].last_completed_path or "").rstrip("/"))
+    return None if not cluster and written and written != directory else found[0]
