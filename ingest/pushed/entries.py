@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from ingest.flink_logs.names import process_of
 
@@ -12,17 +13,49 @@ UNNAMED = "pushed"
 """Process of a line whose shipper says nothing of where it is from."""
 
 MAX_PROCESS_CHARACTERS = 200
+MAX_PATH_CHARACTERS = 4096
+"""Of Linux."""
 MAX_LINE_CHARACTERS = 256 * 1024
 """As much as is kept of a record of a file."""
 
-_LOGGERS = ("log.logger", "logger_name", "loggerName", "logger", "_logger", "LoggerName")
+
+class _Name(NamedTuple):
+    """A name as records have it: with dots, written flat with ``_`` instead (as Loki does), or nested."""
+
+    full: str
+    flat: str
+    head: str
+    rest: "_Name | None"
+
+
+def _name(full: str) -> _Name:
+    head, dot, rest = full.partition(".")
+    return _Name(full, full.replace(".", "_"), head, _name(rest) if dot else None)
+
+
+class _Names(NamedTuple):
+    """Names that mean the same, best first; ``first_parts`` are keys of which a record that has any of them has one."""
+
+    names: tuple[_Name, ...]
+    first_parts: frozenset[str]
+
+    def are_in(self, record: Mapping[str, Any]) -> bool:
+        return not self.first_parts.isdisjoint(record)
+
+
+def _names(*names: str) -> _Names:
+    made = tuple(map(_name, names))
+    return _Names(made, frozenset(part for name in made for part in (name.full, name.flat, name.head)))
+
+
+_LOGGERS = _names("log.logger", "logger_name", "loggerName", "logger", "_logger", "LoggerName")
 """Who has one of these is a record of a JSON layout, not a line of text."""
 
-_TEXTS = ("log", "message", "msg", "MESSAGE", "body", "line", "event.original", "short_message")
+_TEXTS = _names("log", "message", "msg", "MESSAGE", "body", "line", "event.original", "short_message")
 _TIMES = ("stamp", "@timestamp", "timestamp", "time", "date", "ts", "timeMillis", "instant")
-_PODS = ("kubernetes.pod_name", "kubernetes.pod.name", "k8s.pod.name", "pod_name", "pod")
-_FILES = ("log.file.path", "log.file.name", "file.path", "file", "path", "filename", "filepath", "filePath")
-_CONTAINERS = (
+_PODS = _names("kubernetes.pod_name", "kubernetes.pod.name", "k8s.pod.name", "pod_name", "pod")
+_FILES = _names("log.file.path", "log.file.name", "file.path", "file", "path", "filename", "filepath", "filePath")
+_CONTAINERS = _names(
     "container.name",
     "kubernetes.container_name",
     "kubernetes.container.name",
@@ -30,7 +63,9 @@ _CONTAINERS = (
     "container_name",
     "container",
 )
-_HOSTS = ("host.name", "host.hostname", "hostname", "host", "service.instance.id")
+_HOSTS = _names("host.name", "host.hostname", "hostname", "host", "service.instance.id")
+_ORIGINS = (_PODS, _FILES, _CONTAINERS, _HOSTS)
+_WRITTEN = json.JSONEncoder(ensure_ascii=False).encode
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -43,46 +78,87 @@ class Entry:
     stamp: str = ""
 
 
+def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
+    """Of what holds for many records, that which says where they are from, cut: it is looked at again for each of them."""
+    found = {name.full: _found(about, name) for names in _ORIGINS if names.are_in(about) for name in names.names}
+    return {name: value[-MAX_PATH_CHARACTERS:] for name, value in found.items() if isinstance(value, str)}
+
+
 def entry_of(record: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> Entry | None:
     """The entry of a record as shippers form them; ``about`` is what holds for several of them (labels, resource attributes).
 
-    ``None`` where it holds no text.
+    ``None`` where it holds no text, or is nested too deeply to be written.
     """
-    process = _process({**(about or {}), **record})
-    stamp = next((repr(record[name]) for name in _TIMES if record.get(name) is not None), "")
-    if any(_found(record, name) is not None for name in _LOGGERS):
-        return Entry(process, json.dumps(record, ensure_ascii=False)[:MAX_LINE_CHARACTERS], stamp)
-    text = next((found for name in _TEXTS if isinstance(found := _found(record, name), str) and found.strip()), None)
+    process = _process({**about, **record} if about else record)
+    stamp = _stamp(record)
+    if _has_logger(record):
+        try:
+            return Entry(process, _WRITTEN(record)[:MAX_LINE_CHARACTERS], stamp)
+        except RecursionError:
+            return None
+    text = _first(record, _TEXTS)
     return None if text is None else Entry(process, text.rstrip("\r\n")[:MAX_LINE_CHARACTERS], stamp)
+
+
+def shown(found: Any) -> str:
+    """The beginning of what is no record."""
+    try:
+        return ascii(str(found)[:80])
+    except RecursionError:
+        return "what is nested deeply"
+
+
+def _has_logger(record: Mapping[str, Any]) -> bool:
+    return _LOGGERS.are_in(record) and any(_found(record, name) is not None for name in _LOGGERS.names)
+
+
+def _stamp(record: Mapping[str, Any]) -> str:
+    """Of its time: a number or a text, or log4j's object of two numbers."""
+    for name in _TIMES:
+        if (found := record.get(name)) is not None:
+            if isinstance(found, dict):
+                found = {part: value for part, value in found.items() if not isinstance(value, dict | list)}
+            return "" if isinstance(found, list) else repr(found)
+    return ""
 
 
 def _process(about: Mapping[str, Any]) -> str:
     """The pod; else the file that the line was read from, with its host where the name alone is common to all; else container or host."""
-    for names in (_PODS, _FILES, _CONTAINERS, _HOSTS):
+    for names in _ORIGINS:
         if found := _first(about, names):
             if names is _FILES:
-                host = _first(about, _HOSTS)
-                found = process_of(found)
-                found = f"{host}-{found}" if host and host not in found else found
-            return plain_name(found)
+                return _name_of_file(found[-MAX_PATH_CHARACTERS:], (_first(about, _HOSTS) or "")[:MAX_PATH_CHARACTERS])
+            return plain_name(found[-MAX_PATH_CHARACTERS:])
     return UNNAMED
 
 
+@lru_cache(maxsize=1_000)
+def _name_of_file(path: str, host: str) -> str:
+    process = process_of(path)
+    return plain_name(f"{host}-{process}" if host and host not in process else process)
+
+
+@lru_cache(maxsize=1_000)
 def plain_name(text: str) -> str:
     """As the name of a file may be."""
     return _PLAIN.sub("_", text).removesuffix(".log")[-MAX_PROCESS_CHARACTERS:].strip("._-") or UNNAMED
 
 
-def _first(about: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    return next((found for name in names if isinstance(found := _found(about, name), str) and found.strip()), None)
+def _first(about: Mapping[str, Any], names: _Names) -> str | None:
+    for name in names.names if names.are_in(about) else ():
+        found = _found(about, name)
+        if isinstance(found, str) and found and not found.isspace():
+            return found
+    return None
 
 
-def _found(record: Mapping[str, Any], name: str) -> Any:
-    """The value under a name with dots, written flat, with ``_`` instead (as Loki does) or nested."""
-    if name in record:
-        return record[name]
-    head, dot, rest = name.partition(".")
-    if dot and (flat := name.replace(".", "_")) in record:
+def _found(record: Mapping[str, Any], name: _Name) -> Any:
+    full, flat, head, rest = name
+    if full in record:
+        return record[full]
+    if rest is None:
+        return None
+    if flat in record:
         return record[flat]
-    inner = record.get(head) if dot else None
-    return _found(inner, rest) if isinstance(inner, Mapping) else None
+    inner = record.get(head)
+    return _found(inner, rest) if isinstance(inner, dict) else None

@@ -1,53 +1,70 @@
 """JSON as Fluent Bit's ``http`` output, Vector's ``http`` sink and Logstash send it: lines, one list, or one document behind the other."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from ingest.json_bounds import MAX_VALUES, values_in
-from ingest.pushed.bodies import TooLarge
+from ingest.errors import Refused
+from ingest.json_bounds import values_in
+from ingest.pushed import bounds
+from ingest.pushed.bounds import TooLarge
 from ingest.pushed.entries import Entry, entry_of
 from ingest.records import Skip
 
 MAX_DAMAGES = 1_000
-"""After so many the rest of a body is not looked at: each costs a search."""
+MAX_VAIN_CHARACTERS = 2_000_000
+"""Beyond once the body: so many may be looked at again, since JSON that began before them was none."""
+WINDOW_CHARACTERS = 256 * 1024
+"""A decoder that fails counts the lines before, so what lies far behind is cut off."""
 
 _DECODER = json.JSONDecoder()
-_BETWEEN = " \t\r\n,[]"
+_BETWEEN = re.compile(r"[ \t\r\n,\[\]]*")
 _SHOWN = 80
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """In the order of the body; what is no record is skipped up to the next line, with a reason. Raises :class:`TooLarge`."""
-    if values_in(body) > MAX_VALUES:
-        raise TooLarge(f"Send at most {MAX_VALUES:,} values at once.")
-    for found in _objects(body.decode("utf-8", "replace")):
-        if isinstance(found, Skip):
-            yield found
+    """In the order of the body; what is no record is skipped up to the next line, with a reason. Raises :class:`TooLarge` and
+    :class:`Refused`."""
+    if (values := values_in(body)) > bounds.MAX_VALUES:
+        raise TooLarge(f"The body holds up to {values:,} values, and at most {bounds.MAX_VALUES:,} are read; send smaller batches.")
+    records = bounds.records()
+    for found, beginning in _objects(body.decode("utf-8", "replace")):
+        records.add()
+        if found is None:
+            yield Skip(ascii(beginning), "not_json", "There is no whole JSON object.")
         else:
-            yield entry_of(found) or Skip(_shown(json.dumps(found)), "no_text", "It has no field with the text of a log line.")
+            yield entry_of(found) or Skip(ascii(beginning), "no_text", "It has no field with the text of a log line.")
 
 
-def _objects(text: str) -> Iterator[dict[str, Any] | Skip]:
-    at = damages = 0
-    while damages < MAX_DAMAGES:
-        while at < len(text) and text[at] in _BETWEEN:
-            at += 1
-        if at == len(text):
-            return
+def _objects(text: str) -> Iterator[tuple[dict[str, Any] | None, str]]:
+    """Each object, or ``None`` for what is none, and how it begins."""
+    at, damages, may_be_in_vain = _begin(text, 0), 0, len(text) + MAX_VAIN_CHARACTERS
+    while at < len(text):
+        if at > WINDOW_CHARACTERS:
+            text, at = text[at:], 0
         begun = at
         try:
             found, at = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            line = text.find("\n", at)
+        except (ValueError, RecursionError) as error:
+            found, damages, may_be_in_vain = None, damages + 1, may_be_in_vain - (_looked_at(error, len(text)) - begun)
+            if damages > MAX_DAMAGES or may_be_in_vain < 0:
+                raise Refused(
+                    f"The body has {damages:,} places without a whole JSON object, the last one at {text[begun : begun + _SHOWN]!r}; "
+                    "send JSON objects, one a line or in a list."
+                ) from error
+            line = text.find("\n", begun)
             at = len(text) if line < 0 else line
-            found = None
-        if isinstance(found, dict):
-            yield found
-        else:
-            damages += 1
-            yield Skip(_shown(text[begun : begun + _SHOWN]), "not_json", f"At character {begun} there is no whole JSON object.")
+        yield (found if isinstance(found, dict) else None), text[begun : begun + _SHOWN]
+        at = _begin(text, at)
 
 
-def _shown(text: str) -> str:
-    return ascii(text[:_SHOWN])
+def _begin(text: str, at: int) -> int:
+    """Where the next document begins."""
+    between = _BETWEEN.match(text, at)
+    return between.end() if between else at
+
+
+def _looked_at(error: Exception, end: int) -> int:
+    """How far a decoder went; of texts without an end it says where they begin, of what is too deep or a number too long nothing."""
+    return error.pos if isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated") else end

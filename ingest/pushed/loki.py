@@ -3,36 +3,41 @@
 Source: the push endpoint in the documentation of Loki's HTTP API.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.errors import Refused
 from ingest.json_bounds import TooManyValues, decoded
-from ingest.pushed.bodies import TooLarge
-from ingest.pushed.entries import Entry, entry_of
+from ingest.pushed import bounds
+from ingest.pushed.bounds import TooLarge
+from ingest.pushed.entries import Entry, entry_of, origin_of, shown
 from ingest.records import Skip
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
     """Lines with the labels of their stream. Raises :class:`Refused` where the body is no JSON of this form."""
     try:
-        document, _ = decoded(body, lenient=True, cut_deep=True)
+        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True)
         streams = document["streams"]
     except TooManyValues as error:
-        raise TooLarge(f"The body is too large: {error}.") from error
+        raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
     except (ValueError, RecursionError, TypeError, KeyError) as error:
         raise Refused('The body is no JSON object with "streams"; Loki\'s protocol in protobuf is not read.') from error
+    records = bounds.records()
     for stream in streams if isinstance(streams, list) else ():
         match stream:
             case {"stream": dict(labels), "values": list(values)}:
-                yield from (_entry(labels, value) for value in values)
+                records.add(1 + len(values))
+                origin = origin_of(labels)
+                yield from (_entry(origin, value) for value in values)
             case _:
-                yield Skip(ascii(str(stream)[:80]), "not_json", "A stream has labels and a list of values.")
+                records.add()
+                yield Skip(shown(stream), "not_json", "A stream has labels and a list of values.")
 
 
-def _entry(labels: dict[str, Any], value: Any) -> Entry | Skip:
+def _entry(origin: Mapping[str, Any], value: Any) -> Entry | Skip:
     match value:
         case [str(at), str(line), *_]:
-            return entry_of({"line": line, "ts": at}, labels) or Skip(ascii(at[:40]), "no_text", "The line is empty.")
+            return entry_of({"line": line, "ts": at}, origin) or Skip(ascii(at[:40]), "no_text", "The line is empty.")
         case _:
-            return Skip(ascii(str(value)[:80]), "not_json", "A value of a stream is a pair of texts: nanoseconds and the line.")
+            return Skip(shown(value), "not_json", "A value of a stream is a pair of texts: nanoseconds and the line.")

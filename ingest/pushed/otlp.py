@@ -5,44 +5,55 @@ Source: ``opentelemetry/proto/collector/logs/v1/logs_service.proto`` and the JSO
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ingest.errors import Refused
 from ingest.json_bounds import TooManyValues, decoded
-from ingest.pushed.bodies import TooLarge
-from ingest.pushed.entries import Entry, entry_of
-from ingest.pushed.protobuf_texts import message_of
+from ingest.pushed import bounds
+from ingest.pushed.bounds import Count, TooLarge
+from ingest.pushed.entries import Entry, entry_of, origin_of, shown
+from ingest.pushed.otlp_values import attributes, attributes_of_json, listed, value, value_of_json
+from ingest.pushed.protobuf_fields import fields, message_of, tag_of
 from ingest.records import Skip
 
-MAX_DEPTH = 16
-"""Of a body that is no text."""
-
-_KINDS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
+MAX_SCOPE_CHARACTERS = 300
+"""A logger; each record of the scope is written with it."""
+_TAGS = (tag_of(1), tag_of(2))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+class _Record(NamedTuple):
+    at: str
+    """Nanoseconds since 1970; empty where it has none."""
+    observed_at: str
+    level: Any
+    body: Any
+    attributes: Mapping[str, Any]
+
+
 def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused` where the body is no such message."""
+    """Raises :class:`Refused` where the body is no such message, once that is known."""
     try:
-        document = MessageToDict(message_of(body, ExportLogsServiceRequest))
-    except (DecodeError, ValueError, RecursionError) as error:
+        yield from _of_protobuf(body, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
+    except (DecodeError, ValueError) as error:
         raise Refused("The body is no ExportLogsServiceRequest in protobuf.") from error
-    return _entries(document)
 
 
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
     """Raises :class:`Refused` where the body is no such message."""
     try:
-        document, _ = decoded(body, lenient=True, cut_deep=True)
+        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True)
     except TooManyValues as error:
-        raise TooLarge(f"The body is too large: {error}.") from error
+        raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
     except (ValueError, RecursionError) as error:
         raise Refused("The body is no JSON.") from error
-    return _entries(document)
+    yield from _of_json(document, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
 
 
 def accepted(rejected: int, reason: str) -> ExportLogsServiceResponse:
@@ -54,67 +65,85 @@ def accepted(rejected: int, reason: str) -> ExportLogsServiceResponse:
     return answer
 
 
-def _entries(document: Any) -> Iterator[Entry | Skip]:
-    for resource_logs in _list(document, "resourceLogs"):
-        resource = _attributes(_object(resource_logs, "resource"))
-        for scope_logs in _list(resource_logs, "scopeLogs"):
-            scope = _object(scope_logs, "scope").get("name")
-            for record in _list(scope_logs, "logRecords"):
-                yield _entry(record, resource, scope if isinstance(scope, str) else "")
+def _of_protobuf(body: bytes, records: Count, parts: Count) -> Iterator[Entry | Skip]:
+    for resource_logs in _one_and_two(body, parts)[0]:
+        of_resource, scopes = _one_and_two(resource_logs, parts)
+        records.add(1 + len(scopes))
+        found = message_of(b"".join(of_resource), Resource, parts)
+        parts.add(len(found.attributes))
+        resource = origin_of(attributes(found.attributes, parts))
+        for scope_logs in scopes:
+            of_scope, messages = _one_and_two(scope_logs, parts)
+            scope = message_of(b"".join(of_scope), InstrumentationScope, parts).name[:MAX_SCOPE_CHARACTERS]
+            records.add(len(messages))
+            for content in messages:
+                yield _entry(_record(message_of(content, LogRecord, parts), parts), resource, scope)
 
 
-def _entry(record: Any, resource: Mapping[str, Any], scope: str) -> Entry | Skip:
-    if not isinstance(record, dict):
-        return Skip(ascii(str(record)[:80]), "not_json", "A log record is a JSON object.")
-    attributes, body = _attributes(record), _value(record.get("body"))
-    at = str(record.get("timeUnixNano") or "")
-    about = {**resource, **attributes}
-    fields = body if isinstance(body, dict) else _of_appender(record, attributes, body, scope) or {"body": body}
-    found = entry_of({**fields, "stamp": at or str(record.get("observedTimeUnixNano") or "")}, about)
-    return found or Skip(f"record of {at[:40] or 'no time'}", "no_text", "Its body has no text.")
+def _one_and_two(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
+    """Contents of the fields 1 and 2, which is all that requests, resources and scopes are read for."""
+    found: tuple[list[bytes], list[bytes]] = ([], [])
+    for tag, content in fields(body, parts):
+        if tag in _TAGS:
+            found[_TAGS.index(tag)].append(content)
+    return found
 
 
-def _of_appender(record: Mapping[str, Any], attributes: Mapping[str, Any], body: Any, scope: str) -> dict[str, Any] | None:
+def _record(record: LogRecord, parts: Count) -> _Record:
+    parts.add(len(record.attributes))
+    at, observed_at = str(record.time_unix_nano or ""), str(record.observed_time_unix_nano or "")
+    return _Record(at, observed_at, record.severity_text, value(record.body, parts), attributes(record.attributes, parts))
+
+
+def _of_json(document: Any, records: Count, parts: Count) -> Iterator[Entry | Skip]:
+    for resource_logs in listed(document, "resourceLogs", parts):
+        resource = origin_of(attributes_of_json(_object(resource_logs, "resource"), "attributes", parts))
+        scopes = listed(resource_logs, "scopeLogs", parts)
+        records.add(1 + len(scopes))
+        for scope_logs in scopes:
+            name = _object(scope_logs, "scope").get("name")
+            scope = name[:MAX_SCOPE_CHARACTERS] if isinstance(name, str) else ""
+            found = listed(scope_logs, "logRecords", parts)
+            records.add(len(found))
+            for record in found:
+                if isinstance(record, dict):
+                    yield _entry(_record_of_json(record, parts), resource, scope)
+                else:
+                    yield Skip(shown(record), "not_json", "A log record is a JSON object.")
+
+
+def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
+    at, observed_at = str(record.get("timeUnixNano") or ""), str(record.get("observedTimeUnixNano") or "")
+    body, about = value_of_json(record.get("body"), parts), attributes_of_json(record, "attributes", parts)
+    return _Record(at, observed_at, record.get("severityText"), body, about)
+
+
+def _entry(record: _Record, resource: Mapping[str, Any], scope: str) -> Entry | Skip:
+    fields = record.body if isinstance(record.body, dict) else _of_appender(record, scope) or {"body": record.body}
+    found = entry_of({**fields, "stamp": record.at or record.observed_at}, {**resource, **record.attributes})
+    return found or Skip(f"record of {record.at[:40] or 'no time'}", "no_text", "Its body has no text.")
+
+
+def _of_appender(record: _Record, scope: str) -> dict[str, Any] | None:
     """In Elastic's common schema, a JSON layout, what a logging library sent without a file between; ``None`` for lines of files."""
-    logger, level = attributes.get("log.logger") or attributes.get("code.namespace") or scope, record.get("severityText")
-    of_file = "log.file.name" in attributes or "log.file.path" in attributes
-    instant = _instant(record.get("timeUnixNano"))
-    if of_file or not (isinstance(body, str) and isinstance(level, str) and level and logger and instant):
+    about, level, body = record.attributes, record.level, record.body
+    logger = about.get("log.logger") or about.get("code.namespace") or scope
+    of_file = "log.file.name" in about or "log.file.path" in about
+    instant = None if of_file else _instant(record.at)
+    if not (isinstance(body, str) and isinstance(level, str) and level and logger and instant):
         return None
     fields = {"@timestamp": instant, "log.level": level, "log.logger": logger, "message": body}
-    trace = attributes.get("exception.stacktrace")
+    trace = about.get("exception.stacktrace")
     return {**fields, "error.stack_trace": trace} if trace else fields
 
 
-def _instant(nanoseconds: Any) -> str | None:
+def _instant(nanoseconds: str) -> str | None:
     try:
         return (_EPOCH + timedelta(microseconds=int(nanoseconds) // 1000)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    except (TypeError, ValueError, OverflowError):
+    except (ValueError, OverflowError):
         return None
-
-
-def _attributes(of: Any) -> dict[str, Any]:
-    pairs = [pair for pair in _list(of, "attributes") if isinstance(pair, dict)]
-    return {str(pair.get("key")): _value(pair.get("value")) for pair in pairs}
-
-
-def _value(value: Any, depth: int = 0) -> Any:
-    """What an ``AnyValue`` holds."""
-    if not isinstance(value, dict) or depth > MAX_DEPTH:
-        return None
-    if "kvlistValue" in value:
-        pairs = [pair for pair in _list(value["kvlistValue"], "values") if isinstance(pair, dict)]
-        return {str(pair.get("key")): _value(pair.get("value"), depth + 1) for pair in pairs}
-    if "arrayValue" in value:
-        return [_value(one, depth + 1) for one in _list(value["arrayValue"], "values")]
-    return next((value[kind] for kind in _KINDS if kind in value), None)
 
 
 def _object(of: Any, name: str) -> dict[str, Any]:
     found = of.get(name) if isinstance(of, dict) else None
     return found if isinstance(found, dict) else {}
-
-
-def _list(of: Any, name: str) -> list[Any]:
-    found = of.get(name) if isinstance(of, dict) else None
-    return found if isinstance(found, list) else []

@@ -9,28 +9,39 @@ collector between makes totals of them. Source: ``OpenTelemetryMetricReporter`` 
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest, ExportMetricsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
+from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 
 from ingest.errors import Refused
 from ingest.json_bounds import TooManyValues, decoded
 from ingest.prometheus.gauges import of_gauge
 from ingest.prometheus.matrix import LAST_INSTANT_S
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
-from ingest.pushed.bodies import TooLarge
+from ingest.pushed import bounds
+from ingest.pushed.bounds import Count, TooLarge
 from ingest.pushed.metric_sample import Sample
-from ingest.pushed.protobuf_texts import message_of
+from ingest.pushed.otlp_values import listed
+from ingest.pushed.protobuf_fields import contents, fields, message_of, tag_of
 
 LABELS = ("job_id", "job_name", "task_id", "task_name", "subtask_index", "task_attempt_num", "operator_id", "tm_id", "host")
 MAX_LABEL_CHARACTERS = 1_000
+MAX_NAME_CHARACTERS = 300
+NAME_CHARACTERS_OF_A_PART = 12
+"""To compare with the names of Flink's figures takes time by the length."""
 _RATE = "_rate"
 _NAMES = {name.lower(): name for name in (*TASK_NAMES, *JOB_NAMES, *TASKMANAGER_NAMES)}
 """By the name in lower case: OpenTelemetry's names differ by more than case, and some of its SDKs send them so."""
+
+_RESOURCES, _SCOPES, _METRICS = tag_of(1), tag_of(2), tag_of(2)
+_NAME, _GAUGE, _SUM = tag_of(1), tag_of(5), tag_of(7)
+_POINTS, _TEMPORALITY = tag_of(1), tag_of(2, is_number=True)
+_CUMULATIVE = b"\x02"
 
 _DELTA, _NO_NUMBER = "differences (delta), from which no total follows", "no numbers, or of no instant"
 
@@ -41,6 +52,13 @@ class Pushed:
 
     samples: list[Sample] = field(default_factory=list)
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def take(self, name: str, sample: Sample | None) -> None:
+        """One sample of this name; ``None`` where it is none that can be taken."""
+        if sample is None:
+            self.unread[_NO_NUMBER, name] += 1
+        else:
+            self.samples.append(sample)
 
     @property
     def problem(self) -> str:
@@ -53,24 +71,33 @@ class Pushed:
 
 def from_protobuf(body: bytes) -> Pushed:
     """Raises :class:`Refused` where the body is no such message."""
+    found, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
     try:
-        document = MessageToDict(message_of(body, ExportMetricsServiceRequest))
-    except (DecodeError, ValueError, RecursionError) as error:
+        for resource in contents(body, _RESOURCES, parts):
+            for scope in contents(resource, _SCOPES, parts):
+                for metric in contents(scope, _METRICS, parts):
+                    _take_message(metric, found, samples, parts)
+    except (DecodeError, ValueError) as error:
         raise Refused("The body is no ExportMetricsServiceRequest in protobuf.") from error
-    return _pushed(document)
+    return found
 
 
 def from_json(body: bytes) -> Pushed:
     """Raises :class:`Refused` where the body is no such message."""
     try:
-        document, _ = decoded(body, lenient=True, cut_deep=True)
+        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True)
     except TooManyValues as error:
-        raise TooLarge(f"The body is too large: {error}.") from error
+        raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
     except (ValueError, RecursionError) as error:
         raise Refused("The body is no JSON.") from error
     if not isinstance(document, dict) or not isinstance(document.get("resourceMetrics", []), list):
         raise Refused('The body is no JSON object with "resourceMetrics".')
-    return _pushed(document)
+    found, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
+    for resource in listed(document, "resourceMetrics", parts):
+        for scope in listed(resource, "scopeMetrics", parts):
+            for metric in listed(scope, "metrics", parts):
+                _take_object(metric, found, samples, parts)
+    return found
 
 
 def accepted() -> ExportMetricsServiceResponse:
@@ -78,69 +105,91 @@ def accepted() -> ExportMetricsServiceResponse:
     return ExportMetricsServiceResponse()
 
 
-def _pushed(document: Any) -> Pushed:
-    found = Pushed()
-    for resource in _list(document, "resourceMetrics"):
-        for scope in _list(resource, "scopeMetrics"):
-            for metric in _list(scope, "metrics"):
-                _take(metric, found)
-    return found
+def _take_message(metric: bytes, found: Pushed, samples: Count, parts: Count) -> None:
+    """Of a metric that is not wanted its name is read and nothing else."""
+    held = dict(fields(metric, parts))
+    name = _wanted_name(held.get(_NAME, b"").decode("utf-8", "replace"), parts)
+    data = held.get(_GAUGE, held.get(_SUM))
+    if name is None:
+        return
+    if data is None:
+        found.take(name, None)
+        return
+    of_data = list(fields(data, parts))
+    points = [content for tag, content in of_data if tag == _POINTS]
+    if _GAUGE not in held and (_TEMPORALITY, _CUMULATIVE) not in of_data:
+        found.unread[_DELTA, name] += len(points)
+        return
+    samples.add(len(points))
+    for content in points:
+        point = message_of(content, NumberDataPoint, parts)
+        parts.add(len(point.attributes))
+        kind = point.WhichOneof("value")
+        found.take(name, _sample(name, point.time_unix_nano, getattr(point, kind) if kind else None, _of_message(point)))
 
 
-def _take(metric: Any, found: Pushed) -> None:
-    name = _wanted_name(metric.get("name") if isinstance(metric, dict) else None)
+def _take_object(metric: Any, found: Pushed, samples: Count, parts: Count) -> None:
+    name = _wanted_name(metric.get("name") if isinstance(metric, dict) else None, parts)
     if name is None:
         return
     match metric:
         case {"gauge": dict(data)} | {"sum": {"aggregationTemporality": "AGGREGATION_TEMPORALITY_CUMULATIVE" | 2} as data}:
-            points = _list(data, "dataPoints")
+            points = listed(data, "dataPoints", parts)
         case {"sum": data}:
-            found.unread[_DELTA, name] += len(_list(data, "dataPoints"))
+            found.unread[_DELTA, name] += len(listed(data, "dataPoints", parts))
             return
         case _:
-            found.unread[_NO_NUMBER, name] += 1
+            found.take(name, None)
             return
+    samples.add(len(points))
     for point in points:
-        sample = _sample(name, point)
-        if sample is None:
-            found.unread[_NO_NUMBER, name] += 1
-        else:
-            found.samples.append(sample)
+        match point:
+            case {"timeUnixNano": str() | int() as at, "asDouble": str() | int() | float() as value}:
+                found.take(name, _sample(name, at, value, _of_object(point, parts)))
+            case {"timeUnixNano": str() | int() as at, "asInt": str() | int() as value}:
+                found.take(name, _sample(name, at, value, _of_object(point, parts)))
+            case _:
+                found.take(name, None)
 
 
-def _wanted_name(given: Any) -> str | None:
-    if not isinstance(given, str) or len(given) > 300:
+def _wanted_name(given: Any, parts: Count) -> str | None:
+    if not isinstance(given, str) or len(given) > MAX_NAME_CHARACTERS:
         return None
+    parts.add(1 + len(given) // NAME_CHARACTERS_OF_A_PART)
+    return _wanted(given)
+
+
+@lru_cache(maxsize=10_000)
+def _wanted(given: str) -> str | None:
     name = spelled("", given).lower()
     return _NAMES.get(name) or _NAMES.get(name.removesuffix(_RATE)) or (name if of_gauge(name) else None)
 
 
-def _sample(name: str, point: Any) -> Sample | None:
-    match point:
-        case {"timeUnixNano": str() | int() as at, "asDouble": str() | int() | float() as value}:
-            pass
-        case {"timeUnixNano": str() | int() as at, "asInt": str() | int() as value}:
-            pass
-        case _:
-            return None
+def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]) -> Sample | None:
+    """``None`` where it is of no instant, or no finite number."""
     try:
-        at_s, number = int(at) / 1e9, float(value)
-    except (ValueError, OverflowError):
+        at_s, number = int(at_ns) / 1e9, float(value)
+    except (TypeError, ValueError, OverflowError):
         return None
     if not (math.isfinite(number) and 0 < at_s <= LAST_INSTANT_S):
         return None
-    return Sample(name, tuple(_labels(point)), at_s, number)
+    return Sample(name, tuple((label, text[:MAX_LABEL_CHARACTERS]) for label, text in labels), at_s, number)
 
 
-def _labels(point: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for pair in _list(point, "attributes"):
+def _of_message(point: NumberDataPoint) -> Iterator[tuple[str, str]]:
+    for pair in point.attributes:
+        if pair.key in LABELS:
+            match pair.value.WhichOneof("value"):
+                case "string_value":
+                    yield pair.key, pair.value.string_value
+                case "int_value":
+                    yield pair.key, str(pair.value.int_value)
+
+
+def _of_object(point: dict[str, Any], parts: Count) -> Iterator[tuple[str, str]]:
+    for pair in listed(point, "attributes", parts):
         match pair:
             case {"key": str(key), "value": {"stringValue": str(value)}} if key in LABELS:
-                yield key, value[:MAX_LABEL_CHARACTERS]
+                yield key, value
             case {"key": str(key), "value": {"intValue": str() | int() as value}} if key in LABELS:
-                yield key, str(value)[:MAX_LABEL_CHARACTERS]
-
-
-def _list(of: Any, name: str) -> list[Any]:
-    found = of.get(name) if isinstance(of, dict) else None
-    return found if isinstance(found, list) else []
+                yield key, str(value)

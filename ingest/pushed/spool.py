@@ -58,8 +58,10 @@ class Spool:
         """What the collector follows."""
         return str(self.folder / f"*{SUFFIX}*")
 
-    def take(self, entries: Iterable[Entry]) -> Taken:
-        """Keep all of them, in their order, unless they are kept already. Raises :class:`Behind`; then none of the rest is kept."""
+    def take(self, entries: Iterable[Entry], remembered_lines: int = REMEMBERED_LINES) -> Taken:
+        """Keep all of them, in their order, unless they are kept already: among the newest ``remembered_lines`` of their process, or twice
+        as many as it has here. Raises :class:`Behind`; then none of the rest is kept.
+        """
         by_process: dict[str, list[Entry]] = {}
         for entry in entries:
             by_process.setdefault(entry.process, []).append(entry)
@@ -71,7 +73,7 @@ class Spool:
                 room -= not path.exists()
                 if room < 0:
                     raise Behind(f"Lines of more than {MAX_PROCESSES:,} processes are waiting; does their name change with every line?")
-                new = self._append(path, of_process)
+                new = self._append(path, of_process, max(remembered_lines, 2 * len(of_process)))
                 lines += new
                 repeated += len(of_process) - new
         return Taken(lines, repeated)
@@ -106,9 +108,9 @@ class Spool:
                 self._keys(path).unlink(missing_ok=True)
         return 0
 
-    def _append(self, path: Path, entries: Sequence[Entry]) -> int:
-        """How many of them are new."""
-        length, known = self._remembered(path)
+    def _append(self, path: Path, entries: Sequence[Entry], remembered: int) -> int:
+        """How many of them are new: none of the newest ``remembered`` lines."""
+        length, known = self._remembered(path, remembered)
         new = {key: entry for key, entry in zip(_keys(entries), entries, strict=True) if key not in known}
         with path.open("ab") as file:
             if file.tell() > length:
@@ -120,23 +122,23 @@ class Spool:
         if length >= ROTATED_AT_BYTES:
             _rotate(path)
             length = 0
-        self._remember(path, length, [*known, *new])
+        self._remember(path, length, [*known, *new][-remembered:])
         return len(new)
 
-    def _remembered(self, path: Path) -> tuple[int, dict[bytes, None]]:
+    def _remembered(self, path: Path, most: int) -> tuple[int, dict[bytes, None]]:
         """Length of the file as far as it was answered for, and the digests of its newest lines."""
         try:
             content = self._keys(path).read_bytes()
         except FileNotFoundError:
             return 0, {}
-        digests = range(_LENGTH_BYTES, len(content) - _KEY_BYTES + 1, _KEY_BYTES)
+        digests = range(_LENGTH_BYTES, len(content) - _KEY_BYTES + 1, _KEY_BYTES)[-most:]
         return int.from_bytes(content[:_LENGTH_BYTES], "big"), {content[at : at + _KEY_BYTES]: None for at in digests}
 
     def _remember(self, path: Path, length: int, keys: Sequence[bytes]) -> None:
         target = self._keys(path)
         target.parent.mkdir(exist_ok=True)
         new = target.with_suffix(".new")
-        new.write_bytes(length.to_bytes(_LENGTH_BYTES, "big") + b"".join(keys[-REMEMBERED_LINES:]))
+        new.write_bytes(length.to_bytes(_LENGTH_BYTES, "big") + b"".join(keys))
         new.replace(target)
 
     def _keys(self, path: Path) -> Path:
@@ -155,7 +157,7 @@ def _keys(entries: Sequence[Entry]) -> list[bytes]:
 
     Equal lines of one batch are told apart by their number.
     """
-    batch = _digest(*(entry.text for entry in entries)).hex()
+    batch = "" if all(entry.stamp for entry in entries) else _digest(*(entry.text for entry in entries)).hex()
     marked = [(entry.stamp or batch, entry.text) for entry in entries]
     count: Counter[tuple[str, str]] = Counter()
     keys = []

@@ -26,9 +26,8 @@ from ingest.discovery.zookeeper import written_address
 from ingest.errors import Refused
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import records_of
-from ingest.pushed import json_records, loki, otlp, otlp_metrics
+from ingest.pushed import bounds, json_records, loki, otlp, otlp_metrics
 from ingest.pushed.entries import MAX_LINE_CHARACTERS, Entry
-from ingest.pushed.protobuf_texts import MAX_FIELDS
 from ingest.pushed.spool import Spool
 from ingest.records import Skip
 from tests.ingest.discovery.test_reading import by_http, names, of_files
@@ -123,7 +122,7 @@ def test_a_value_of_otlp_that_is_too_deep_costs_nothing_beside_it() -> None:
 
 def test_a_message_of_more_fields_than_anybody_looks_at_is_refused() -> None:
     with pytest.raises(Refused):
-        otlp.from_protobuf(b"\x10\x01" * (MAX_FIELDS + 1) + b"\xff")
+        list(otlp.from_protobuf(b"\x10\x01" * (bounds.MAX_PARTS + 1)))
 
 
 def _length(content: bytes) -> bytes:

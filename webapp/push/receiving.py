@@ -13,18 +13,24 @@ from django.utils import timezone
 
 from ingest.errors import IngestError
 from ingest.pushed.bodies import unpacked
+from ingest.pushed.bounds import MAX_PROCESSES, Count
 from ingest.pushed.entries import Entry
+from ingest.pushed.metrics_spool import MetricsSpool
 from ingest.pushed.otlp_metrics import Pushed
-from ingest.pushed.spool import Behind, Taken
+from ingest.pushed.spool import REMEMBERED_LINES, Behind, Spool, Taken
 from ingest.records import Skip
 from spark_jobs.diagnosis.wording import count_text
 from webapp.fleet.models import Cluster
 from webapp.fleet.pushed_logs import metrics_spool_of, spool_of
 from webapp.freshness import disk_budget
+from webapp.push.budget import BUDGET
 from webapp.push.models import PushToken
 
 ROOM_FOR_S = 5
 """So often what is waiting is counted and cleared; in between a cluster pushes what it can."""
+
+LEAST_REMEMBERED_LINES = 1_000
+"""Of each of many processes: to look at one line takes 0.2 µs, and a body may name hundreds of processes that have 65,536 each."""
 
 NOTHING = Taken(0, 0)
 
@@ -41,13 +47,14 @@ class Received:
 
 
 def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
-    """Keep every line of a body, as long as there is room; raises what ``unpacked``, ``read`` and the spool raise.
+    """Keep every line of a body, as long as there is room; raises what ``Budget.spend``, ``unpacked``, ``read`` and the spool raise.
 
     Then nothing was kept, or all again folds.
     """
     try:
         _need_room()
-        found = _received(token.cluster, body, encoding, read)
+        spool = _spool_with_room(token.cluster)
+        found = BUDGET.spend(token.pk, lambda: _received(spool, body, encoding, read))
     except IngestError as error:
         _note(token, Received(problem=str(error)))
         raise
@@ -59,8 +66,8 @@ def receive_metrics(token: PushToken, body: IO[bytes] | None, encoding: str, rea
     """Keep every sample of a body that Weir wants; raises as :func:`receive` does. Samples are counted as lines are."""
     try:
         _need_room()
-        found = read(unpacked(body, encoding) if body else b"")
-        kept = metrics_spool_of(token.cluster.name).take(found.samples, time.time())
+        spool = metrics_spool_of(token.cluster.name)
+        found, kept = BUDGET.spend(token.pk, lambda: _kept(spool, body, encoding, read))
     except IngestError as error:
         _note(token, Received(problem=str(error)))
         raise
@@ -76,20 +83,31 @@ def _need_room() -> None:
         raise Behind(why)
 
 
-def _received(cluster: Cluster, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
+def _spool_with_room(cluster: Cluster) -> Spool:
     spool = spool_of(cluster.name)
     if cache.get(_checked(cluster)) is None:
         cursor = Cluster.objects.values_list("cursor", flat=True).get(pk=cluster.pk)
         spool.make_room(cursor.get("logs") if isinstance(cursor, dict) else None, time.time())
         cache.set(_checked(cluster), 1, ROOM_FOR_S)
-    received, entries = Received(), []
+    return spool
+
+
+def _kept(spool: MetricsSpool, body: IO[bytes] | None, encoding: str, read: Callable[[bytes], Pushed]) -> tuple[Pushed, int]:
+    found = read(unpacked(body, encoding) if body else b"")
+    return found, spool.take(found.samples, time.time())
+
+
+def _received(spool: Spool, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
+    received, entries, processes = Received(), [], set[str]()
     for found in read(unpacked(body, encoding) if body else b""):
         if isinstance(found, Entry):
             entries.append(found)
+            processes.add(found.process)
         else:
             received.skipped += 1
             received.problem = received.problem or f"{found.subject}: {found.detail}"
-    received.taken = spool.take(entries)
+    Count(MAX_PROCESSES, "processes").add(len(processes))
+    received.taken = spool.take(entries, max(LEAST_REMEMBERED_LINES, REMEMBERED_LINES // max(1, len(processes))))
     return received
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ingest.errors import Refused
 from ingest.pushed import json_records, loki, otlp
-from ingest.pushed.bodies import LARGEST_BODY_BYTES, TooLarge, UnknownEncoding, unpacked
+from ingest.pushed.bodies import LARGEST_BODY_BYTES, UnknownEncoding, unpacked
+from ingest.pushed.bounds import TooLarge
 from ingest.pushed.entries import Entry
 from ingest.records import Skip
 

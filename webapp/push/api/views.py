@@ -14,11 +14,13 @@ from rest_framework.views import APIView
 
 from ingest.errors import Refused
 from ingest.pushed import json_records, loki, otlp, otlp_metrics
-from ingest.pushed.bodies import TooLarge, UnknownEncoding
+from ingest.pushed.bodies import UnknownEncoding
+from ingest.pushed.bounds import TooLarge
 from ingest.pushed.spool import Behind
 from webapp.lib.api.errors import ErrorAnswer
 from webapp.lib.api.lists import ERRORS
 from webapp.push.authentication import FromShipper, PushTokenAuthentication
+from webapp.push.budget import Busy
 from webapp.push.models import PushToken
 from webapp.push.receiving import Reader, Received, receive, receive_metrics
 
@@ -46,9 +48,11 @@ class ReceivedSerializer(serializers.Serializer[Received]):
 ANSWERS = {
     **ERRORS,
     400: OpenApiResponse(ErrorAnswer, "The body is damaged or of another form."),
-    413: OpenApiResponse(ErrorAnswer, "The body is too large."),
+    413: OpenApiResponse(ErrorAnswer, "The body holds more bytes, records or values than one may; send smaller batches."),
     415: OpenApiResponse(ErrorAnswer, "The body is packed in a way that is not read."),
-    429: OpenApiResponse(ErrorAnswer, "The collector is behind; send it again after the time in Retry-After."),
+    429: OpenApiResponse(
+        ErrorAnswer, "The collector is behind, or pushes take too much of the server; send it again after the time in Retry-After."
+    ),
 }
 
 
@@ -70,6 +74,8 @@ class PushView(APIView):
             raise Unpackable(str(error)) from error
         except Refused as error:
             raise exceptions.ParseError(str(error)) from error
+        except Busy as error:
+            raise exceptions.Throttled(error.retry_after_s, str(error)) from error
         except Behind as error:
             raise exceptions.Throttled(RETRY_AFTER_S, str(error)) from error
 

@@ -1,0 +1,46 @@
+"""How much one body may hold, whatever its form: what costs time is the number of its parts, so they are counted before any is decoded.
+
+The limits are more than what shippers send at once by default: OpenTelemetry's Collector 8,192 records, Fluent Bit 2 MiB, Promtail
+1 MiB, Vector 10 MB, which is some 28,000 lines. A body at any of them takes less than a second of CPU
+(``tests/webapp/push/test_worst_bodies.py``).
+"""
+
+from ingest.errors import Refused
+
+MAX_RECORDS = 30_000
+"""Records of logs, those that are skipped too, with their streams, resources and scopes; or samples."""
+MAX_OTLP_RECORDS = 20_000
+"""Of OTLP, which takes more time for each."""
+MAX_PARTS = 200_000
+"""Messages, fields, attributes and values of OTLP that are looked at one by one; 8,192 records of 20 attributes have 180,000."""
+MAX_VALUES = 1_000_000
+"""Of JSON, as :func:`ingest.json_bounds.values_in` counts them: 10 MB of Vector's have 500,000."""
+MAX_PROCESSES = 500
+"""Each costs two files."""
+
+
+class TooLarge(Refused):
+    """More than one request may carry; the sender is to send less at once."""
+
+
+class Count:
+    """Counts what a body has of something."""
+
+    def __init__(self, most: int, what: str) -> None:
+        self._most, self._what, self._seen = most, what, 0
+
+    def add(self, number: int = 1) -> None:
+        """Raises :class:`TooLarge`."""
+        self._seen += number
+        if self._seen > self._most:
+            raise TooLarge(
+                f"The body holds at least {self._seen:,} {self._what}, and at most {self._most:,} are read; send smaller batches."
+            )
+
+
+def records(most: int = MAX_RECORDS) -> Count:
+    return Count(most, "records")
+
+
+def parts() -> Count:
+    return Count(MAX_PARTS, "parts (messages, attributes, values)")

@@ -1,0 +1,121 @@
+"""Protobuf read a level at a time, so that what is many is counted before a decoder makes anything of it: an empty message takes two bytes
+and becomes a hundred.
+
+Texts that are not UTF-8, and what is nested deeply, are sent by shippers that did not look into them: no decoder takes a message with any.
+Source: the encoding of protocol buffers; which fields are texts or messages is in the descriptor.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import DecodeError
+
+from ingest.pushed.bounds import Count
+
+KEPT_DEPTH = 60
+"""Decoders take 100 levels; what is deeper than this is left empty, since they would take nothing of the message."""
+MAX_UNSEEN_BYTES = 64 * 1024
+"""Of what is decoded without a look at each field. Log lines are longer and have few."""
+_VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
+_NUMBER = re.compile(rb"[\x80-\xff]{0,9}[\x00-\x7f]")
+
+
+def tag_of(number: int, *, is_number: bool = False) -> int:
+    """Of a field with a length, or of one that is a whole number."""
+    return number << 3 | (_VARINT if is_number else _LENGTH)
+
+
+def fields(body: bytes, parts: Count) -> Iterator[tuple[int, bytes]]:
+    """Tag and content of each field. Raises ``ValueError`` where it is no message."""
+    at = 0
+    while at < len(body):
+        parts.add()
+        tag, begins, at = _field(body, at, len(body))
+        yield tag, body[begins:at]
+
+
+def contents(body: bytes, tag: int, parts: Count) -> Iterator[bytes]:
+    """Of the fields with this tag."""
+    return (content for found, content in fields(body, parts) if found == tag)
+
+
+def message_of(content: bytes, kind: Any, parts: Count) -> Any:
+    """A message of the class ``kind``. Raises ``DecodeError`` or ``ValueError`` where it is no such message."""
+    if len(content) <= MAX_UNSEEN_BYTES:
+        with suppress(DecodeError):
+            return kind.FromString(content)
+    return kind.FromString(b"".join(_readable(content, 0, len(content), kind.DESCRIPTOR, 0, parts)[0]))
+
+
+def _readable(body: bytes, at: int, end: int, descriptor: Descriptor, depth: int, parts: Count) -> tuple[list[bytes], int]:
+    """The message with U+FFFD for what is no UTF-8 in its texts and nothing in what is too deep: its pieces and its length."""
+    parts.add()
+    made: list[bytes] = []
+    length = 0
+    while at < end and depth <= KEPT_DEPTH:
+        parts.add()
+        begun = at
+        tag, begins, at = _field(body, begun, end)
+        if tag & 7 == _LENGTH:
+            inner, of_inner = _content(body, begins, at, descriptor.fields_by_number.get(tag >> 3), depth, parts)
+            head = _as_varint(tag) + _as_varint(of_inner)
+            made += (head, *inner)
+            length += len(head) + of_inner
+        else:
+            made.append(body[begun:at])
+            length += at - begun
+    return made, length
+
+
+def _content(body: bytes, at: int, end: int, field: FieldDescriptor | None, depth: int, parts: Count) -> tuple[list[bytes], int]:
+    if field is not None and field.type == FieldDescriptor.TYPE_MESSAGE:
+        return _readable(body, at, end, field.message_type, depth + 1, parts)
+    content = body[at:end]
+    if field is not None and field.type == FieldDescriptor.TYPE_STRING:
+        content = content.decode("utf-8", "replace").encode()
+    return [content], len(content)
+
+
+def _field(body: bytes, at: int, end: int) -> tuple[int, int, int]:
+    """Tag of the field that begins here, where its content begins and where it ends."""
+    tag, begins = _number(body, at, end)
+    kind = tag & 7
+    if kind == _LENGTH:
+        length, begins = _number(body, begins, end)
+        ends = begins + length
+    elif kind == _VARINT:
+        found = _NUMBER.match(body, begins, end)
+        ends = found.end() if found else end + 1
+    elif kind in (_EIGHT_BYTES, _FOUR_BYTES):
+        ends = begins + (8 if kind == _EIGHT_BYTES else 4)
+    else:
+        raise ValueError("it holds a kind of field that is none")
+    if ends > end:
+        raise ValueError("it is cut off")
+    return tag, begins, ends
+
+
+def _number(body: bytes, at: int, end: int) -> tuple[int, int]:
+    """A tag or a length, which have at most five bytes, and where it ends."""
+    number = 0
+    for shift in range(0, 35, 7):
+        if at >= end:
+            break
+        byte = body[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number, at
+    raise ValueError("a number in it has no end")
+
+
+def _as_varint(number: int) -> bytes:
+    made = bytearray()
+    while number > 0x7F:
+        made.append(number & 0x7F | 0x80)
+        number >>= 7
+    made.append(number)
+    return bytes(made)
