@@ -8,8 +8,12 @@ from typing import IO, Any
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import BaseParser
 
+from ingest.json_bounds import values_in
+
 LARGEST_BODY_BYTES = 2_500_000
 DEEPEST = 64
+MAX_VALUES = 100_000
+"""As ``values_in`` counts them; each is looked at. The largest form has some thousands."""
 
 
 class TooLarge(APIException):
@@ -31,6 +35,8 @@ class BoundedJson(BaseParser):
             raise ParseError("The body ended before its length.") from error
         if len(body) > LARGEST_BODY_BYTES:
             raise TooLarge
+        if (values := values_in(body)) > MAX_VALUES:
+            raise TooLarge(f"The body holds up to {values:,} values; send at most {MAX_VALUES:,}.")
         try:
             found = json.loads(body.decode(), parse_float=_finite, parse_constant=_no_number)
         except RecursionError as error:
