@@ -1,14 +1,17 @@
 """Whatever a shipper with a token sends, within the size of a body, is answered in less than a second of CPU."""
 
+import json
 import threading
 import time
 
 import pytest
 from django.core.cache import cache
 from django.test import Client
+from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from ingest.pushed.bounds import MAX_PROCESSES, MAX_RECORDS
-from tests.ingest.pushed.worst_bodies import JSON, WORST, records
+from tests.ingest.pushed.worst_bodies import JSON, LOGS, LOKI, WORST, records
 from webapp.fleet.models import Cluster
 from webapp.push import budget
 from webapp.push.models import PushToken
@@ -55,6 +58,21 @@ def test_processes_that_are_remembered_at_length_cost_no_more_together(tokens):
     began_s = time.process_time()
     assert push(tokens[0], JSON, body).json()["lines"] == remembered
     assert time.process_time() - began_s <= MOST_CPU_S
+
+
+def test_what_shippers_send_at_once_by_default_is_taken(tokens):
+    line = "x" * 200
+    event = {"message": line, "timestamp": "2026-11-23T01:02:03.004Z", "file": "/opt/flink/log/flink-a-taskmanager.log", "host": "node1"}
+    vector = json.dumps([event | {"message": f"{line} {number}"} for number in range(28_000)]).encode()
+    attributes = [{"key": f"k{number}", "value": {"stringValue": "v"}} for number in range(20)]
+    logs = [{"timeUnixNano": str(number + 1), "body": {"stringValue": line}, "attributes": attributes} for number in range(8_192)]
+    request = {"resourceLogs": [{"scopeLogs": [{"logRecords": logs}]}]}
+    otlp = ParseDict(request, ExportLogsServiceRequest()).SerializeToString()
+    promtail = {"streams": [{"stream": {"pod": "p"}, "values": [[str(number), line[:90]] for number in range(9_000)]}]}
+    assert push(tokens[0], JSON, vector).json()["lines"] == 28_000
+    assert push(tokens[0], LOGS, otlp, "application/x-protobuf").status_code == 200
+    assert push(tokens[0], LOKI, json.dumps(promtail).encode()).status_code == 204
+    assert sum(PushToken.objects.values_list("lines", flat=True)) == 28_000 + 8_192 + 9_000
 
 
 def test_what_is_refused_is_refused_whole_and_says_limit_and_what_was_seen(tokens, home):
