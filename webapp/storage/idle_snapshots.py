@@ -36,6 +36,7 @@ class KeptSavepoint:
 class EndedJob:
     """Checkpoints of a job that has ended, which Flink does not delete any more. ``needed_by``: jobs whose snapshots refer to its files."""
 
+    directory: str
     cluster: str
     job_id: str
     name: str | None
@@ -90,6 +91,7 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
     states = {(job.cluster, job.job_id): job.state for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "state")}
     return tuple(
         EndedJob(
+            directory=row.directory,
             cluster=row.cluster,
             job_id=row.job_id,
             name=row.job_name,

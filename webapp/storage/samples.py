@@ -72,14 +72,15 @@ def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
 
 def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
     """Of a savepoint that is the last whole snapshot of its job nobody can say that it is not needed, unless that job has ended."""
-    ended = {(job.cluster, job.job_id): job for job in ended_jobs(root)}
+    found = ended_jobs(root)
+    ended = {(job.cluster, job.job_id): job for job in found if job.cluster}
     for one in kept_savepoints(root):
         job = ended.get((one.cluster, one.job_id))
         if one.age_ms is not None and (one.standing == SUPERSEDED or (one.standing == LAST and job is not None)):
             yield IdleSnapshots(one.path, one.age_ms, Share(one.files, one.bytes), is_savepoint=True, job_name=job.name if job else None)
-    for of in ended.values():
+    for of in found:
         if of.idle_ms is not None and of.standing != NEEDED:
-            yield IdleSnapshots(f"{root.root}/{of.job_id}", of.idle_ms, Share(of.files, of.bytes), is_savepoint=False, job_name=of.name)
+            yield IdleSnapshots(of.directory, of.idle_ms, Share(of.files, of.bytes), is_savepoint=False, job_name=of.name)
 
 
 def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float) -> Iterator[StorageJobSample]:

@@ -34,6 +34,7 @@ class KeptSavepointSerializer(serializers.Serializer[KeptSavepoint]):
 
 
 class EndedJobSerializer(serializers.Serializer[EndedJob]):
+    directory = serializers.CharField()
     cluster = serializers.CharField()
     job_id = serializers.CharField()
     name = serializers.CharField(allow_null=True)

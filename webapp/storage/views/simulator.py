@@ -79,7 +79,7 @@ def ask(request: HttpRequest, figures: RootFigures) -> HttpResponse:
 def _directories(figures: RootFigures) -> list[str]:
     """Those of the jobs that take most space, to choose from."""
     largest = JobStorage.objects.filter(audit=figures.audit, root=figures.root, files__gt=0).order_by("-bytes")
-    return [f"{figures.root.rstrip('/')}/{job_id}" for job_id in largest.values_list("job_id", flat=True)[:MOST_DIRECTORIES]]
+    return list(largest.values_list("directory", flat=True)[:MOST_DIRECTORIES])
 
 
 def _days(text: str) -> int | None:
