@@ -36,7 +36,7 @@ REASONS: dict[str, dict[str, str]] = {
         "age_guard": "Written or first seen by Weir less than the age guard before this audit.",
         "in_flight": "Not older than the oldest checkpoint that its job has in flight.",
         "ended_lately": "Its job completed a checkpoint less than the age guard ago and has ended: its last one may not be listed yet.",
-        "first_audit": "This audit is the first that found that nothing needs it; a second one must confirm it.",
+        "first_audit": "This audit is the first that found it unreferenced; a second one must confirm it.",
         "no_checkpoint_since": "Its job has not completed a checkpoint since an audit first found it unreferenced.",
     },
     KEPT: {

@@ -109,7 +109,6 @@ def _lines() -> list[tuple[Column, str, str]]:
     task_owned = place.isin(*TASK_OWNED) & (F.col("job_needed") | F.col("any_needed") | ~F.col("terminal"))
     bad_time = F.col("modified").isNull() | (F.col("modified") > F.col("future_from"))
     earlier = F.coalesce(F.col("was_unreferenced_since") < as_of, F.lit(False))
-    seen_before = F.col("first_seen_at") < as_of
     completed_between = F.coalesce(
         (F.col("last_completed_at") > F.col("was_unreferenced_since")) & (F.col("last_completed_at") <= as_of), F.lit(False)
     )
@@ -136,8 +135,6 @@ def _lines() -> list[tuple[Column, str, str]]:
         (F.coalesce(F.col("age_from") >= F.col("in_flight_since"), F.lit(False)), YOUNG, "in_flight"),
         (F.col("waste_referrer").isNotNull() & ended_lately, YOUNG, "ended_lately"),
         (F.col("waste_referrer").isNull() & ~earlier, YOUNG, "first_audit"),
-        # The one listing may be short of what needs it; of what an audit before saw, the loss shows.
-        (F.col("waste_referrer").isNotNull() & ~seen_before, YOUNG, "first_audit"),
         (F.col("waste_referrer").isNull() & ~F.col("terminal") & ~completed_between, YOUNG, "no_checkpoint_since"),
         (F.col("in_doubt"), KEPT, "in_doubt"),
         (F.col("waste_referrer").isNotNull(), RETAINED_WASTE, "superseded"),

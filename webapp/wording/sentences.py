@@ -914,7 +914,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("There is no time zone {wanted}; give an IANA name such as UTC or Asia/Shanghai."), "N"),
     (gettext_noop("There is no {wanted} on this machine"), "N"),
     (gettext_noop("There is nothing to act on."), ""),
-    (gettext_noop("This audit is the first that found that nothing needs it; a second one must confirm it."), ""),
+    (gettext_noop("This audit is the first that found it unreferenced; a second one must confirm it."), ""),
     (gettext_noop("This job does not keep its state in RocksDB: there are no stalls of writes, flushes or compactions."), ""),
     (gettext_noop("This report is not made yet."), ""),
     (gettext_noop("Threads"), ""),

@@ -328,6 +328,128 @@ def a_checkpoint_later_than_the_one_restored_from_is_no_waste(scene: Scene) -> N
     scene.add_snapshot(scene.job, 9, scene.snapshot.needs, 195)
 
 
+# Jobs of one id, each in a directory of its own: every application under high availability has the id 000…0.
+
+
+def add_application(scene: Scene, job_id: str = JOB, *, terminal: bool = False) -> Job:
+    """Of another cluster, below a directory of its own."""
+    other = scene.add_job(job_id, cluster="c2", terminal=terminal)
+    other.root = f"{scene.world.root}/app-b"
+    return other
+
+
+def add_checkpoint(scene: Scene, job: Job, number: int, hours: float) -> Snapshot:
+    uuid = f"0000{number:04}-8083-4a9f-917b-13103a7134c4"
+    needs = scene.plant(f"{job.directory.removeprefix(scene.world.root)[1:]}/shared/{uuid}").path
+    path = f"{job.directory}/chk-{number}/_metadata"
+    snapshot = Snapshot(path, job, number, (needs,), {needs: needs}, ago(hours))
+    scene.world.files[path] = Planted(path, 10, ago(hours), first_seen=ago(96))
+    scene.world.snapshots.append(snapshot)
+    job.snapshots.append(snapshot)
+    job.last_completed = ago(hours)
+    return snapshot
+
+
+@case("orphan", "unreferenced")
+def an_application_of_the_same_id_elsewhere_keeps_nothing_here(scene: Scene) -> None:
+    add_checkpoint(scene, add_application(scene), 60, 150)
+
+
+@case("live", "referred", OTHER)
+def a_successor_of_another_application_makes_no_waste_here(scene: Scene) -> None:
+    other = add_application(scene, terminal=True)
+    last = add_checkpoint(scene, other, 60, 150)
+    heir = scene.add_job(HEIR, terminal=False)
+    heir.restored, heir.restored_at = last, ago(140)
+    add_checkpoint(scene, heir, 61, 130)
+
+
+@case("live", "referred", OTHER)
+def a_checkpoint_of_another_application_is_none_of_the_restored_one(scene: Scene) -> None:
+    scene.restore()
+    waiting, whole = scene.add_job("c" * 32, terminal=False), add_application(scene, "c" * 32)
+    waiting.restored, waiting.restored_at = scene.snapshot, ago(150)
+    add_checkpoint(scene, whole, 60, 100)
+
+
+@case("kept", "was_referred")
+def what_another_application_discarded_says_nothing_of_this_one(scene: Scene) -> None:
+    scene.world.earlier.append((f"{scene.world.root}/{JOB}/chk-5/_metadata", scene.file.path, False))
+    other = add_application(scene)
+    add_checkpoint(scene, other, 60, 150)
+    other.ended.append((5, True, True))
+
+
+@case("kept", "in_doubt")
+def a_torn_metadata_is_a_doubt_where_the_checkpoint_of_another_application_failed(scene: Scene) -> None:
+    scene.add_snapshot(scene.job, 5, (), 210, failure="incomplete_metadata")
+    other = add_application(scene)
+    add_checkpoint(scene, other, 60, 150)
+    other.ended.append((5, False, False))
+
+
+@case("kept", "in_doubt")
+def a_running_application_without_a_checkpoint_found_is_a_doubt_although_another_has_one(scene: Scene) -> None:
+    add_checkpoint(scene, add_application(scene, HEIR), 60, 150)
+    heir = scene.add_job(HEIR, terminal=False)
+    heir.last_completed = ago(1)
+    scene.plant(f"{HEIR}/shared/{THIRD}")
+
+
+@case("live", "referred", OTHER)
+def a_successor_that_needs_a_file_of_another_application_of_its_id_leaves_no_waste(scene: Scene) -> None:
+    heir = scene.restore()
+    other = add_application(scene, HEIR)
+    foreign = add_checkpoint(scene, other, 60, 150).needs
+    heir.snapshots[-1].needs += foreign
+    heir.snapshots[-1].written |= {one: one for one in foreign}
+
+
+# What was not seen makes nothing deletable.
+
+
+@case("kept", "writer_unknown")
+def a_file_of_a_job_of_which_no_path_was_reported_is_kept(scene: Scene) -> None:
+    # Where the root was registered for its cluster alone, that says it.
+    scene.add_job(HEIR, cluster="c2")
+    scene.job.path_reported = False
+
+
+@case("kept", "job_unseen")
+def a_file_in_another_directory_than_the_job_of_its_id_writes_is_kept(scene: Scene) -> None:
+    scene.job.root = f"{scene.world.root}/elsewhere"
+
+
+@case("kept", "in_doubt")
+def a_running_job_of_which_the_newest_checkpoint_was_not_found_keeps_everything(scene: Scene) -> None:
+    heir = scene.add_job(HEIR, terminal=False)
+    scene.add_snapshot(heir, 8, (), 180)
+    missed = scene.add_snapshot(heir, 9, (), 100)
+    heir.last_completed = ago(100)
+    missed.listed = False
+    del scene.world.files[missed.path]
+
+
+@case("kept", "in_doubt")
+def a_running_job_restored_from_an_unknown_place_keeps_everything(scene: Scene) -> None:
+    heir = scene.add_job(HEIR, terminal=False)
+    heir.restored, heir.restored_at, heir.restored_path_reported = scene.snapshot, ago(2), False
+
+
+@case("live", "referred", OTHER)
+def a_dead_job_whose_last_checkpoint_was_not_found_may_still_need_what_it_was_restored_from(scene: Scene) -> None:
+    scene.restore()
+    dead = scene.add_job("c" * 32)
+    dead.restored, dead.restored_at, dead.last_completed = scene.snapshot, ago(190), ago(170)
+
+
+@case("live", "referred", OTHER)
+def a_checkpoint_that_a_job_took_when_it_began_again_from_1_is_no_waste(scene: Scene) -> None:
+    scene.restore()
+    scene.job.last_completed = None
+    scene.snapshot.modified = ago(150)
+
+
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Said]]:
     scenes = {}
