@@ -446,8 +446,17 @@ def a_dead_job_whose_last_checkpoint_was_not_found_may_still_need_what_it_was_re
 @case("live", "referred", OTHER)
 def a_checkpoint_that_a_job_took_when_it_began_again_from_1_is_no_waste(scene: Scene) -> None:
     scene.restore()
-    scene.job.last_completed = None
     scene.snapshot.modified = ago(150)
+
+
+@case("live", "referred", OTHER)
+def what_lies_below_a_checkpoint_that_the_job_is_not_known_to_have_taken_is_no_waste(scene: Scene) -> None:
+    later = scene.add_snapshot(scene.add_job(HEIR), 9, (), 195)
+    scene.world.files[later.path.replace(HEIR, JOB)] = replace(scene.world.files.pop(later.path), path=later.path.replace(HEIR, JOB))
+    later.path = later.path.replace(HEIR, JOB)
+    heir = scene.add_job("c" * 32, terminal=False)
+    heir.restored, heir.restored_at = later, ago(190)
+    add_checkpoint(scene, heir, 10, 180)
 
 
 @pytest.fixture(scope="module")
