@@ -1,22 +1,33 @@
-"""What holds alerts back: a cluster that is not seen, maintenance, silences. What is unmuted is notified, as it then stands."""
+"""What holds alerts back: a cluster that is not seen, maintenance, silences. What is unmuted is notified, as it then stands.
+
+A cluster that is not seen holds back only what was not seen since either, and most clusters at once hold back nothing: then it is
+Weir itself that does not see. What is critical is notified in any case, later.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from webapp.alerting.alert_rows import ROWS_AT_ONCE, life_of, put
 from webapp.alerting.choices import BLIND, OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.lifecycle import muted, unmuted
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
+from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.fleet.models import Cluster
 from webapp.lib.chunks import chunks
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import Matcher, match_all
 from webapp.lib.row_updates import write
 
 UNREAD = ("title", "cause", "next_step", "evidence")
+JUDGED_AGAIN_AFTER = timedelta(seconds=60)
+"""So long after a cluster is seen again its jobs are judged by what is new: what is no longer seen by then is not notified."""
+FEWEST_CLUSTERS = 3
+"""With fewer, most of them are no sign that it is Weir that does not see."""
+CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 FIELDS = ("muted_by", "inhibited_by", "silence", "maintenance", "told", "tell_since")
 
 
@@ -39,8 +50,12 @@ class Mutes:
     """All that holds alerts back at one instant: three queries. The first reason of blind, maintenance, silence counts."""
 
     def __init__(self, now: datetime) -> None:
-        blind = Alert.objects.open().filter(rule=BLIND, job_id="").order_by("id").values_list("cluster", "pk")
-        self.blind: dict[str, int] = {cluster: pk for cluster, pk in blind if cluster}
+        blind = Alert.objects.open().filter(rule=BLIND, job_id="").exclude(cluster="").order_by("id")
+        rows = {one.cluster: one for one in blind.only("cluster", "episode_at", "quiet_since")}
+        watched = Cluster.objects.collected().count()
+        is_weirs_own = watched >= FEWEST_CLUSTERS and 2 * sum(one.quiet_since is None for one in rows.values()) > watched
+        self.blind: dict[str, Alert] = {} if is_weirs_own else rows
+        self._seen_since = now - JUDGED_AGAIN_AFTER
         windows = [
             _Rule(Held(Mute.MAINTENANCE, one.pk, one.until(now)), one.parsed_matchers) for one in MaintenanceWindow.objects.active(now)
         ]
@@ -54,21 +69,38 @@ class Mutes:
         return bool(self._rules)
 
     def of(self, row: Alert) -> Held:
+        """``row`` is read with its finding."""
         parent = self.blind.get(row.cluster)
-        if parent is not None and not (row.rule == BLIND and not row.job_id):
-            return Held(Mute.BLIND, parent)
+        if parent is not None and not (row.rule == BLIND and not row.job_id) and self._holds(parent, row):
+            return Held(Mute.BLIND, parent.pk)
         if not self._rules:
             return Held()
         labels = matched_labels(row)
         return next((one.held for one in self._rules if match_all(one.matchers, labels)), Held())
 
 
+    def _holds(self, blind: Alert, row: Alert) -> bool:
+        last_seen = row.finding.last_seen if row.finding else row.episode_at
+        return last_seen <= blind.episode_at and (row.quiet_since is not None or not self._is_over(blind))
+
+    def _is_over(self, blind: Alert) -> bool:
+        return blind.quiet_since is not None and blind.quiet_since <= self._seen_since
+
+    def stay_held(self) -> Q:
+        """Most of what a dark cluster holds back stays held back by the same alert."""
+        over = [one.pk for one in self.blind.values() if self._is_over(one)]
+        dark = [one.pk for one in self.blind.values() if not self._is_over(one)]
+        by_same = Q(inhibited_by__in=dark) | Q(inhibited_by__in=over, quiet_since__isnull=False)
+        seen = Q(finding__last_seen__gt=F("inhibited_by__episode_at"))
+        ended = Q(state=AlertState.RESOLVED, told=Notified.NOTHING, severity_rank__lt=CRITICAL_RANK)
+        return Q(muted_by=Mute.BLIND) & by_same & ~seen & ~ended
+
+
 def affected_by(mutes: Mutes) -> Iterator[list[int]]:
     """Numbers of alerts that are or may be held back, some at once."""
     concerned = (Q(state__in=OPEN) | Q(tell_since__isnull=False)) & (Q() if mutes.any_by_label else Q(cluster__in=list(mutes.blind)))
-    # Most of what a dark cluster holds back stays held back by the same alert: it need not be read again.
-    stays = Q(muted_by=Mute.BLIND, inhibited_by__in=list(mutes.blind.values())) & ~Q(state=AlertState.RESOLVED, told=Notified.NOTHING)
-    found = Alert.objects.filter(concerned | ~Q(muted_by=Mute.NONE)).exclude(stays).order_by("id").values_list("pk", flat=True)
+    # What stays held back need not be read again.
+    found = Alert.objects.filter(concerned | ~Q(muted_by=Mute.NONE)).exclude(mutes.stay_held()).order_by("id").values_list("pk", flat=True)
     return chunks(list(found), ROWS_AT_ONCE)
 
 
@@ -76,12 +108,15 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
     """Returns how many were muted or let go. Call it in a transaction."""
     changed: list[Alert] = []
     events: dict[str, list[Alert]] = defaultdict(list)
-    for row in Alert.objects.filter(pk__in=pks).defer(*UNREAD):
+    rows = Alert.objects.filter(pk__in=pks).select_related("finding").defer(*UNREAD, *(f"finding__{name}" for name in UNREAD))
+    for row in rows:
         held = mutes.of(row)
         if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (held.by and _ended_unnotified(row)):
             continue
         life = life_of(row)
-        if held.by:
+        if _is_notified_later(row, held):
+            pass
+        elif held.by:
             put(row, muted(life))
             if row.told != life.told:
                 events[Happened.NOT_TOLD].append(row)
@@ -115,3 +150,8 @@ def _by_pk(row: Alert) -> int | None:
 
 def _ended_unnotified(row: Alert) -> bool:
     return row.state == AlertState.RESOLVED and row.told == Notified.NOTHING
+
+
+def _is_notified_later(row: Alert, held: Held) -> bool:
+    """What is critical does not pass unnoticed because its cluster was not seen: its begin and its end are notified afterwards."""
+    return Mute.BLIND in (held.by, row.muted_by) and row.severity_rank >= CRITICAL_RANK and _ended_unnotified(row)

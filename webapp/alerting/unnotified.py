@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Prefetch, prefetch_related_objects
 from django.utils.translation import gettext
 
 from webapp.alerting import told
@@ -14,6 +15,7 @@ from webapp.alerting.muting import Mutes
 from webapp.alerting.notifications import pace
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.delivery.outbox import matchers_of
+from webapp.findings.models import Finding
 from webapp.lib import scopes
 from webapp.lib.instants import age_text
 from webapp.lib.labels import matched_labels
@@ -84,6 +86,7 @@ def _muted(by: str) -> str:
 def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
     """By what people made since the last evaluation: the next one mutes before it notifies."""
     mutes = Mutes(now)
+    prefetch_related_objects(rows, Prefetch("finding", Finding.objects.only("last_seen")))
     return {row.pk: _muted(held.by) for row in rows if (held := mutes.of(row)).by}
 
 

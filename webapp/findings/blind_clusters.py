@@ -15,7 +15,6 @@ from webapp.findings.models import Finding
 from webapp.findings.overrides import limits_of
 from webapp.fleet.choices import OperatorState
 from webapp.fleet.models import Cluster
-from webapp.freshness import disk_budget
 
 RULE = "collect.blind"
 REST = "rest"
@@ -26,9 +25,9 @@ def watch(now: datetime) -> None:
     """Open, renew and close the findings of all clusters; jobs of silent ones lose their health."""
     standing = {(one.cluster, one.subject_id): one for one in Finding.objects.open().filter(rule=RULE, job_id="")}
     meant_to_run = Cluster.objects.collected().exclude(operator_state=OperatorState.SUSPENDED)
-    stopped = disk_budget.why_stopped()
-    for cluster in meant_to_run.only("name", "last_success_at", "created_at", "last_error", "last_collected_at", "operator"):
-        gap = gap_of(cluster, now, stopped)
+    read = ("name", "last_success_at", "created_at", "last_error", "last_collected_at", "consecutive_failures", "operator")
+    for cluster in meant_to_run.only(*read):
+        gap = gap_of(cluster)
         window = JobWindow(cluster.name, "", _ms(now), _ms(now - timedelta(minutes=1)), gaps=(gap,) if gap else ())
         for found in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
             _keep(standing.pop((cluster.name, found.subject_id), None), cluster.name, finding_to_plain(found), now)
@@ -44,17 +43,19 @@ def close_unwatched(now: datetime) -> int:
     return closed
 
 
-def gap_of(cluster: Cluster, now: datetime, stopped: str = "") -> SourceGap | None:
-    """How long a cluster has been silent; None where it answered within the last cycle, or was never asked.
+def gap_of(cluster: Cluster) -> SourceGap | None:
+    """How often in a row a cluster was asked and did not answer, once in a cycle at most; None where it answered, or was never asked.
 
-    ``stopped``: why Weir asks none.
+    What passes while Weir does not ask is no silence of the cluster: that is a problem of Weir itself.
     """
     since = cluster.last_success_at or cluster.created_at
-    cycles = int((now - since).total_seconds() // settings.WEIR.judged_every_s)
-    if cycles < 1 or cluster.last_collected_at is None:
+    if cluster.last_collected_at is None:
+        return None
+    cycles = min(cluster.consecutive_failures, int((cluster.last_collected_at - since).total_seconds() // settings.WEIR.judged_every_s))
+    if cycles < 1:
         return None
     said = f"Its operator says: {cluster.operator_said}." if cluster.operator_said else ""
-    return SourceGap(REST, _ms(since), cycles, " ".join(filter(None, (stopped or cluster.last_error, said))) or None)
+    return SourceGap(REST, _ms(since), cycles, " ".join(filter(None, (cluster.last_error, said))) or None)
 
 
 def _keep(row: Finding | None, cluster: str, found: dict[str, object], now: datetime) -> None:

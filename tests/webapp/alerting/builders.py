@@ -38,9 +38,10 @@ def opened(start: float = 0, job: str = "orders", rule: str = "checkpoint.declin
     return row
 
 
-def closed(row: Finding, end: float) -> Finding:
+def closed(row: Finding, end: float, last_seen: float | None = None) -> Finding:
+    """``last_seen``: where that was earlier than its end."""
     marks.close([row.pk], at(end))
-    Finding.objects.filter(pk=row.pk).update(last_seen=at(end))
+    Finding.objects.filter(pk=row.pk).update(last_seen=at(end if last_seen is None else last_seen))
     row.refresh_from_db()
     return row
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.webapp.alerting.builders import T0, at, blind, closed, kinds, look, looks, opened, somebody_listens, the_alert, told, unsaved
-from tests.webapp.builders import person
+from tests.webapp.builders import cluster, person
 from webapp.alerting import actions, setting_actions
 from webapp.alerting.choices import AlertState, Notified
 from webapp.alerting.models import Alert, AlertGroup, MaintenanceWindow
@@ -175,7 +175,7 @@ def test_when_the_cluster_is_seen_again_what_still_fires_surfaces_in_one_notice(
     dark = blind(0)
     look(30)
     for row in rows[:4]:
-        closed(row, 300)
+        closed(row, 300, last_seen=0)
     closed(dark, 600)
     looks(615, 1_500)
     assert sorted((notice.group, notice.kind, notice.firing_total, notice.alerts_total) for notice in told()[1:]) == [
@@ -189,7 +189,7 @@ def test_what_was_told_before_the_dark_and_ended_in_it_gets_its_end():
     look(30)
     dark = blind(100)
     look(130)
-    closed(row, 200)
+    closed(row, 200, last_seen=100)
     closed(dark, 600)
     looks(615, 1_500)
     assert [(notice.group, notice.kind) for notice in told()] == [
@@ -198,6 +198,66 @@ def test_what_was_told_before_the_dark_and_ended_in_it_gets_its_end():
         ("prod-eu/checkpoint", "resolved"),
         ("prod-eu/collect", "resolved"),
     ]
+
+
+def test_what_is_seen_while_its_cluster_is_not_is_told_at_once():
+    blind(0)
+    look(30)
+    opened(60)
+    looks(75, 120)
+    assert [notice.group for notice in told()] == ["prod-eu/collect", "prod-eu/checkpoint"]
+
+
+def test_what_was_held_back_is_told_when_it_is_seen_again_though_the_cluster_is_not():
+    blind(100)
+    row = opened(50)
+    look(130)
+    assert the_alert_of(row).muted_by == "blind"
+    Finding.objects.filter(pk=row.pk).update(last_seen=at(160))
+    looks(165, 200)
+    assert (the_alert_of(row).muted_by, the_alert_of(row).told) == ("", "firing")
+
+
+def test_what_is_held_back_by_a_cluster_that_comes_and_goes_is_told_when_it_has_come():
+    for start in (0, 120, 240):
+        dark = blind(start)
+        look(start + 1)
+        closed(dark, start + 60)
+        look(start + 61)
+    row = opened(0)
+    looks(315, 420)
+    assert the_alert_of(row).told == "firing"
+
+
+def test_what_is_critical_and_is_over_before_its_cluster_is_seen_again_is_told_then():
+    dark = blind(100)
+    critical, warning = (opened(50, job, severity=severity) for job, severity in (("orders", "critical"), ("clicks", "warning")))
+    look(130)
+    for row in (critical, warning):
+        closed(row, 140, last_seen=60)
+    looks(150, 590)
+    assert {notice.group for notice in told()} == {"prod-eu/collect"}
+    closed(dark, 600)
+    looks(615, 1_500)
+    of_jobs = [notice for notice in told() if notice.group == "prod-eu/checkpoint"]
+    assert [(notice.kind, [one.job_name for one in notice.alerts]) for notice in of_jobs] == [
+        ("firing", ["orders"]),
+        ("resolved", ["orders"]),
+    ]
+
+
+def test_when_most_clusters_are_silent_at_once_nothing_is_held_back():
+    for name in ("prod-eu", "prod-us", "prod-asia", "lab"):
+        cluster(name, at=T0)
+    for name in ("prod-eu", "prod-us", "prod-asia"):
+        blind(0, name)
+    opened(0)
+    look(30)
+    assert "prod-eu/checkpoint" in {notice.group for notice in told()}
+
+
+def the_alert_of(row):
+    return Alert.objects.get(finding=row)
 
 
 def test_silenced_it_is_not_told_until_the_silence_ends():

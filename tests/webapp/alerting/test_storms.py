@@ -75,7 +75,7 @@ def test_twenty_restarting_jobs_are_told_together_as_well(receiver):
 
 def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_return_shows_what_is_wrong(receiver):
     cluster("prod-eu", at=at(-200))
-    Cluster.objects.update(last_collected_at=at(0), created_at=at(-3_600))
+    Cluster.objects.update(last_collected_at=at(0), consecutive_failures=6, created_at=at(-3_600))
     fields = {"rule": "checkpoint.stalled", "subject_id": "job"}
     rows = [unsaved(0, f"job-{number:04}", job_id=f"{number:032x}", **fields) for number in range(1_000)]
     Finding.objects.bulk_create(rows)
@@ -87,7 +87,7 @@ def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_retur
     (alert,) = dark[0]["alerts"]
     assert alert["muted_count"] == 1_000 and len(alert["muted"]) == 50
 
-    Cluster.objects.update(last_success_at=at(1_800), last_collected_at=at(1_800))
+    Cluster.objects.update(last_success_at=at(1_800), last_collected_at=at(1_800), consecutive_failures=0)
     blind_clusters.watch(at(1_801))
     marks.close(list(Finding.objects.filter(rule="checkpoint.stalled", job_id__gte=f"{300:032x}").values_list("pk", flat=True)), at(1_800))
     looks(1_815, 3_600, 60)

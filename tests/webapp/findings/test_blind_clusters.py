@@ -19,7 +19,8 @@ CYCLE = timedelta(seconds=settings.WEIR.judged_every_s)
 
 @pytest.fixture(autouse=True)
 def _fleet(db: None) -> None:
-    cluster("silent", at=NOW, last_success_at=NOW - 5 * CYCLE, blind_since=NOW - 2 * CYCLE, last_error="connection refused")
+    silent = {"last_success_at": NOW - 5 * CYCLE, "consecutive_failures": 5, "blind_since": NOW - 2 * CYCLE}
+    cluster("silent", at=NOW, **silent, last_error="connection refused")
     cluster("seen", at=NOW)
     for name in ("silent", "seen"):
         job(name, at=NOW, health=100, health_state="judged")
@@ -46,7 +47,7 @@ def test_looking_again_prolongs_it() -> None:
 
 def test_it_is_closed_when_the_cluster_answers_again() -> None:
     blind_clusters.watch(NOW)
-    Cluster.objects.update(last_success_at=NOW + CYCLE, blind_since=None, last_error=None)
+    Cluster.objects.update(last_success_at=NOW + CYCLE, consecutive_failures=0, blind_since=None, last_error=None)
     blind_clusters.watch(NOW + CYCLE)
     found = Finding.objects.get()
     assert (found.state, found.closed_at) == ("closed", NOW + CYCLE)
@@ -59,6 +60,21 @@ def test_jobs_of_a_silent_cluster_have_no_health_and_those_that_ended_keep_havin
 
 def test_one_missed_cycle_is_no_finding() -> None:
     Cluster.objects.update(last_success_at=NOW - 1.5 * CYCLE, blind_since=None)
+    blind_clusters.watch(NOW)
+    assert not Finding.objects.exists()
+
+
+def test_a_cluster_that_was_not_asked_is_not_silent() -> None:
+    """Weir's collector stood still for ten minutes: that is no silence of anybody else."""
+    Cluster.objects.update(last_collected_at=NOW - 20 * CYCLE, last_success_at=NOW - 20 * CYCLE, consecutive_failures=0, blind_since=None)
+    blind_clusters.watch(NOW)
+    assert not Finding.objects.exists()
+
+
+def test_a_failure_before_it_was_not_asked_any_more_is_one_failure() -> None:
+    Cluster.objects.update(
+        last_collected_at=NOW - 19 * CYCLE, last_success_at=NOW - 20 * CYCLE, consecutive_failures=1, blind_since=None
+    )
     blind_clusters.watch(NOW)
     assert not Finding.objects.exists()
 
