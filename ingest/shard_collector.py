@@ -1,11 +1,12 @@
-"""A collect cycle over a shard of clusters: everything that is new of each, one lake commit per table.
+"""A collect cycle over a shard of clusters: everything that is new of each, committed to the lake as clusters are read.
 
-The caller keeps a cursor (plain JSON) per cluster and saves the new ones after this returned. Whatever
+The caller keeps a cursor (plain JSON) per cluster and saves the new ones once their rows are in the lake. Whatever
 happens before that leaves the old cursors, and the same rows are read and folded again.
 """
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,7 @@ from ingest.prometheus.history import read_history as read_metrics_history
 from ingest.prometheus.names import HISTORY
 from ingest.pushed import metrics as pushed_metrics
 from ingest.records import Observed, Skip
+from ingest.shard_reading import ShardReading, Stall
 from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
 
@@ -98,6 +100,10 @@ class ClusterOutcome:
     log_store: StoreRead | None = None
     metrics_history: Progress | None = None
     """How far a Prometheus was read back."""
+    took_s: float = 0
+    """Of its endpoints."""
+    stalled_s: float = 0
+    """The longest stretch of that in which this process itself did not get to run."""
 
 
 def collect_shard(
@@ -109,24 +115,39 @@ def collect_shard(
     cycle_s: float = 30,
     total_requests: int = SHARD_REQUESTS,
     limits: RequestLimits | None = None,
+    committed: Callable[[Sequence[ClusterOutcome]], None] = lambda _outcomes: None,
+    stragglers_after_s: float | None = None,
 ) -> list[ClusterOutcome]:
     """Outcomes in the order of ``sources``. ``cursors`` is by cluster name; ``cycle_s`` is how often this is called.
 
-    One cluster's failure is its own outcome. Raises only where the lake cannot be written.
+    ``committed`` gets the outcomes of each group of clusters, in this thread, as soon as their rows are in the lake: then their
+    cursors may be saved. With ``stragglers_after_s``, who takes that long and twice as long as half of the shard is left unread: it
+    has no outcome. One cluster's failure is its own outcome. Raises only where the lake cannot be written.
     """
     runs = [ClusterRun(source, dict(cursors.get(source.name) or {})) for source in sources]
-    asyncio.run(_read_endpoints(runs, at, cycle_s, limits_per_cluster(total_requests, len(sources), limits or RequestLimits())))
-    for run in runs:
-        _read_pushed_metrics(run, at())
-        _read_archives(run, at())
-        _tail(run, at(), SHARD_LOG_BYTES // max(1, len(sources)))
-        _take_operator_events(run, at())
-        _read_hdfs_audit(run, at())
+    shard = _Shard(runs, at, cycle_s, limits_per_cluster(total_requests, len(sources), limits or RequestLimits()))
+    outcomes: dict[str, ClusterOutcome] = {}
     budget = EvidenceBudget()
-    for run in runs:
-        _read_metadata(run, at(), budget)
-    lake.append(observed for run in runs for observed in run.observed)
-    return [_outcome(run) for run in runs]
+    with ShardReading(runs, shard.read, stragglers_after_s) as reading:
+        for group in reading.groups():
+            for run in group:
+                _read_files(run, at, len(sources), budget)
+            lake.append(observed for run in group for observed in run.observed)
+            done = [_outcome(run) for run in group]
+            outcomes |= {outcome.cluster: outcome for outcome in done}
+            committed(done)
+            for run in group:
+                run.observed.clear()
+    return [outcomes[source.name] for source in sources if source.name in outcomes]
+
+
+def _read_files(run: "ClusterRun", at: Callable[[], datetime], clusters: int, budget: EvidenceBudget) -> None:
+    _read_pushed_metrics(run, at())
+    _read_archives(run, at())
+    _tail(run, at(), SHARD_LOG_BYTES // clusters)
+    _take_operator_events(run, at())
+    _read_hdfs_audit(run, at())
+    _read_metadata(run, at(), budget)
 
 
 @dataclass(slots=True)
@@ -144,6 +165,8 @@ class ClusterRun:
     flame_graphs: tuple[FlameGraphAnswer, ...] = ()
     thread_dumps: tuple[ThreadDumpAnswer, ...] = ()
     log_store: StoreRead | None = None
+    took_s: float = 0
+    stalled_s: float = 0
 
     @property
     def slow_to_start(self) -> tuple[StartingTask, ...]:
@@ -184,25 +207,48 @@ class ClusterRun:
         self.observed.append(Observed(self.source.name, at, source, (Skip(subject, reason, detail),)))
 
 
-async def _read_endpoints(runs: Sequence[ClusterRun], at: Callable[[], datetime], cycle_s: float, limits: RequestLimits) -> None:
-    gates = Gates()
-    await asyncio.gather(*(_guarded(_read_rest, run, at, gates, cycle_s, limits) for run in runs if run.source.url))
-    await asyncio.gather(*(_guarded(_read_history, run, at, gates) for run in runs if run.source.history_url))
-    scraped = [run for run in runs if run.source.prometheus]
-    await asyncio.gather(*(_guarded(_read_prometheus, run, at, gates, HistoryBudget().share(len(scraped))) for run in scraped))
-    with_store = [run for run in runs if run.source.log_store]
-    share_bytes = min(log_stores.MAX_BYTES, max(LEAST_LOG_BYTES, SHARD_STORE_BYTES // max(1, len(with_store))))
-    await asyncio.gather(*(_guarded(_read_log_store, run, at, gates, share_bytes) for run in with_store))
-    await asyncio.gather(*(_guarded(_read_namenode, run, at, gates) for run in runs if run.source.namenode_jmx_url))
-    wanting = [run for run in runs if run.source.flame_graphs and run.rest and run.reachable]
-    await asyncio.gather(*(_guarded(_read_flame_graphs, run, at, gates) for run in wanting))
-    wanting = [run for run in runs if (run.source.thread_dumps or run.slow_to_start) and run.rest and run.reachable]
-    await asyncio.gather(*(_guarded(_read_thread_dumps, run, at, gates) for run in wanting))
-    # Clusters that waited longest for a share of the bytes come first.
-    with_endpoint = [run for run in runs if run.rest and run.reachable and _follows_endpoint(run.source)]
-    with_endpoint.sort(key=lambda run: run.part("log_endpoint").get("due_at", 0))
-    transfer = Transfer(SHARD_ENDPOINT_BYTES)
-    await asyncio.gather(*(_guarded(_read_log_endpoint, run, at, gates, transfer) for run in with_endpoint))
+@dataclass
+class _Shard:
+    """What the clusters of one cycle share."""
+
+    runs: Sequence[ClusterRun]
+    at: Callable[[], datetime]
+    cycle_s: float
+    limits: RequestLimits
+    gates: Gates = field(default_factory=Gates)
+    transfers: dict[str, Transfer] = field(init=False)
+    """By cluster. Half of the bytes are for those that have waited longest for a share."""
+
+    def __post_init__(self) -> None:
+        waiting = sorted(self.runs, key=lambda run: run.part("log_endpoint").get("due_at", 0))
+        halves = [Transfer(SHARD_ENDPOINT_BYTES // 2), Transfer(SHARD_ENDPOINT_BYTES // 2)]
+        self.transfers = {run.source.name: halves[2 * place // len(waiting)] for place, run in enumerate(waiting)}
+
+    async def read(self, run: ClusterRun, stall: Stall) -> None:
+        """All endpoints of one cluster, one after the other: nothing of it waits for another cluster."""
+        source, at, gates, began = run.source, self.at, self.gates, time.monotonic()
+        if source.url:
+            await _guarded(_read_rest, run, at, gates, self.cycle_s, self.limits)
+        if source.history_url:
+            await _guarded(_read_history, run, at, gates)
+        if source.prometheus:
+            scraped = sum(one.source.prometheus is not None for one in self.runs)
+            await _guarded(_read_prometheus, run, at, gates, HistoryBudget().share(scraped))
+        if source.log_store:
+            with_store = sum(one.source.log_store is not None for one in self.runs)
+            share_bytes = min(log_stores.MAX_BYTES, max(LEAST_LOG_BYTES, SHARD_STORE_BYTES // with_store))
+            await _guarded(_read_log_store, run, at, gates, share_bytes)
+        if source.namenode_jmx_url:
+            await _guarded(_read_namenode, run, at, gates)
+        if run.rest and run.reachable:
+            if source.flame_graphs:
+                await _guarded(_read_flame_graphs, run, at, gates)
+            if source.thread_dumps or run.slow_to_start:
+                await _guarded(_read_thread_dumps, run, at, gates)
+            if _follows_endpoint(source):
+                await _guarded(_read_log_endpoint, run, at, gates, self.transfers[source.name])
+        run.took_s = time.monotonic() - began
+        run.stalled_s = stall.longest_s_since(began)
 
 
 async def _guarded(read: Callable[..., Awaitable[None]], run: ClusterRun, at: Callable[[], datetime], *more: Any) -> None:
@@ -439,4 +485,6 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
         starting=run.slow_to_start,
         log_store=run.log_store,
         metrics_history=progress_in(run.part(HISTORY)),
+        took_s=run.took_s,
+        stalled_s=run.stalled_s,
     )

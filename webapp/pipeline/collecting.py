@@ -1,4 +1,8 @@
-"""One collect cycle of one shard: ask all its clusters, commit once to the lake, then save how far it got."""
+"""One collect cycle of one shard, or of the clusters that are slow to answer.
+
+What is read of a cluster is committed to the lake within seconds, then it is saved how far it got. Who takes long delays its shard
+once: from then on it is read by itself, until it is quick again.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,6 +10,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models import F
 from django.utils import timezone
 
 from ingest.prometheus.history import instant
@@ -14,40 +19,81 @@ from ingest.sources import ClusterSource
 from webapp.findings.sampled_vertices import want_flame_graphs
 from webapp.flame_graphs import requests as flame_graphs
 from webapp.fleet.models import Cluster
-from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND, silence_allowed
+from webapp.fleet.querysets import MAX_SHARD_SIZE, MISSED_CYCLES_UNTIL_BLIND, ClusterQuerySet, silence_allowed
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
 from webapp.storage.evidence import evidence_source
 from webapp.threads import requests as thread_dumps
 from webapp.threads.starting_threads import keep_starting
+from webapp.work.keys import COLLECT_SLOW
 from webapp.work.lake import lake
 from webapp.work.lease import Lease
+from webapp.work.models import DueWork
 from webapp.work.runs import RunRecord
 from webapp.work.texts import storable
 
 SAVED_AT_ONCE = 50
 """Clusters per transaction; a cursor may be some hundred kilobytes."""
 
+SLOW_S = 5.0
+"""A JobManager that answers takes a second or two for all that is asked of it; one that does not, its time-out."""
+
+MOST_STALL_S = 2.0
+"""A request is waited for ten seconds."""
+
 OUTCOME_FIELDS = (
     "cursor", "last_collected_at", "last_success_at", "last_error", "last_requests", "last_skips",
-    "jobs_seen", "consecutive_failures", "blind_since", "flink_version", "sampled_every_s", "sampling_reason",
+    "jobs_seen", "consecutive_failures", "blind_since", "slow_since", "flink_version", "sampled_every_s", "sampling_reason",
     "log_store_read_from", "log_store_read_to", "log_store_error",
     "history_read_to", "history_begun_at", "history_wanted_from",
 )  # fmt: skip
 
 
-def collect(shard: int, lease: Lease, record: RunRecord) -> None:
-    """Collect under the lease. Killed before the cursors are saved, the next cycle reads the same again, which folds."""
-    clusters = {cluster.name: cluster for cluster in Cluster.objects.collected().filter(shard=shard)}
+def collect_shard_of(shard: int, lease: Lease, record: RunRecord) -> None:
+    """The quick clusters of a shard, under the lease. Killed before cursors are saved, the next cycle reads the same again, which folds."""
+    clusters = {cluster.name: cluster for cluster in Cluster.objects.collected().filter(shard=shard, slow_since__isnull=True)}
+    asked = _collect(clusters, lease, record, stragglers_after_s=SLOW_S)
+    now = timezone.now()
+    left = [cluster for name, cluster in clusters.items() if name not in asked]
+    for cluster in left:
+        cluster.slow_since = now
+        record.say(f"{cluster.name}: it takes long to answer, and is read by itself from now on")
+    if any(cluster.slow_since for cluster in clusters.values()):
+        with lease.writing():
+            write(left, ("slow_since",))
+            DueWork.objects.make_due(COLLECT_SLOW, settings.WEIR.collect_interval_s, now)
+
+
+def collect_slow(lease: Lease, record: RunRecord) -> None:
+    """Those that take long to answer, of all shards; first those that were asked longest ago."""
+    oldest = slow_clusters().order_by(F("last_collected_at").asc(nulls_first=True), "pk")[:MAX_SHARD_SIZE]
+    _collect({cluster.name: cluster for cluster in oldest}, lease, record)
+
+
+def slow_clusters() -> ClusterQuerySet:
+    return Cluster.objects.collected().filter(slow_since__isnull=False)
+
+
+def _collect(clusters: dict[str, Cluster], lease: Lease, record: RunRecord, *, stragglers_after_s: float | None = None) -> set[str]:
+    """Returns the names of those that were asked."""
     if settings.WEIR.flame_graphs:
         with lease.writing():
             want_flame_graphs(clusters, timezone.now())
     sources, broken = _sources(list(clusters.values()))
     cursors = {source.name: clusters[source.name].cursor for source in sources}
     started_at = timezone.now()
-    outcomes = collect_shard(sources, cursors, lake(), at=timezone.now, cycle_s=settings.WEIR.judged_every_s) if sources else []
-    outcomes += broken
-    save_outcomes(outcomes, clusters, started_at, lease)
+    save_outcomes(broken, clusters, started_at, lease)
+    outcomes = broken
+    if sources:
+        outcomes += collect_shard(
+            sources,
+            cursors,
+            lake(),
+            at=timezone.now,
+            cycle_s=settings.WEIR.judged_every_s,
+            committed=lambda group: save_outcomes(group, clusters, started_at, lease),
+            stragglers_after_s=stragglers_after_s,
+        )
     unreachable = [outcome for outcome in outcomes if not outcome.reachable]
     record.counts |= {
         "clusters": len(outcomes),
@@ -60,6 +106,7 @@ def collect(shard: int, lease: Lease, record: RunRecord) -> None:
     record.say(f"{len(outcomes)} clusters asked, {len(unreachable)} did not answer, {record.counts['records']} records")
     for outcome in unreachable:
         record.say(f"{outcome.cluster}: {outcome.error}")
+    return {outcome.cluster for outcome in outcomes}
 
 
 def save_outcomes(outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluster], at: datetime, lease: Lease) -> None:
@@ -90,16 +137,25 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     if history := outcome.metrics_history:
         cluster.history_read_to, cluster.history_wanted_from = instant(history.before_s), instant(history.oldest_s)
         cluster.history_begun_at = instant(history.begun_s)
+    if outcome.took_s < SLOW_S:
+        cluster.slow_since = None
+    elif not outcome.reachable and not _is_weirs_own(outcome):
+        cluster.slow_since = cluster.slow_since or at
     if outcome.reachable:
         cluster.last_success_at, cluster.consecutive_failures, cluster.blind_since = at, 0, None
         cluster.flink_version = storable(outcome.flink_version) or cluster.flink_version
-    else:
+    elif not _is_weirs_own(outcome):
         cluster.consecutive_failures += 1
         seen_at = cluster.last_success_at or cluster.created_at
         is_long_ago = at - seen_at >= silence_allowed()
         if cluster.consecutive_failures >= MISSED_CYCLES_UNTIL_BLIND and is_long_ago and cluster.blind_since is None:
             cluster.blind_since = at
     return cluster
+
+
+def _is_weirs_own(outcome: ClusterOutcome) -> bool:
+    """Time-outs of a process that did not get to run say nothing about who was asked."""
+    return outcome.stalled_s >= MOST_STALL_S
 
 
 def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[ClusterOutcome]]:

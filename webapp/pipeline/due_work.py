@@ -10,7 +10,7 @@ from webapp.fleet.models import Cluster
 from webapp.freshness import disk_budget
 from webapp.pipeline import collecting, cycle, discovering, kept_sizes, lake_care, retention, rollups
 from webapp.work.hints import Task, hint
-from webapp.work.keys import COLLECT, CYCLE, collect_key, number_of
+from webapp.work.keys import COLLECT, COLLECT_SLOW, CYCLE, collect_key, number_of
 from webapp.work.lease import Lease
 from webapp.work.models import DueWork
 from webapp.work.registry import DAY_S, HOUR_S, MAINTAIN_TASK, ClaimedWork, Ended, Work, register, work_of
@@ -32,8 +32,12 @@ CYCLE_RESTS_AT_MOST = timedelta(seconds=15)
 
 
 def _shards() -> dict[str, int]:
-    shards = Cluster.objects.collected().order_by().values_list("shard", flat=True).distinct()
+    shards = Cluster.objects.collected().filter(slow_since__isnull=True).order_by().values_list("shard", flat=True).distinct()
     return {collect_key(shard): settings.WEIR.collect_interval_s for shard in shards}
+
+
+def _slow_lane() -> dict[str, int]:
+    return {COLLECT_SLOW: settings.WEIR.collect_interval_s} if collecting.slow_clusters().exists() else {}
 
 
 def _next_collection(ended: Ended) -> datetime:
@@ -46,6 +50,8 @@ def _next_collection(ended: Ended) -> datetime:
 def _collected(key: str) -> None:
     hint(CYCLE_TASK, CYCLE)
     _hint_at_the_next(key)
+    if DueWork.objects.due(timezone.now()).filter(key=COLLECT_SLOW).exists():
+        hint(COLLECT_TASK, COLLECT_SLOW)
 
 
 def _has_cycle(attempt: ClaimedWork) -> bool:
@@ -86,7 +92,16 @@ register(
         next_at=_next_collection,
         done=_collected,
         has_work=lambda _attempt: not disk_budget.problems(),
-        do=lambda lease, record: collecting.collect(number_of(lease.key, COLLECT), lease, record),
+        do=lambda lease, record: collecting.collect_shard_of(number_of(lease.key, COLLECT), lease, record),
+    ),
+    Work(
+        COLLECT_SLOW,
+        COLLECT_TASK,
+        every=_slow_lane,
+        next_at=_next_collection,
+        done=_collected,
+        has_work=lambda _attempt: not disk_budget.problems(),
+        do=collecting.collect_slow,
     ),
     Work(
         CYCLE,

@@ -15,8 +15,9 @@ WEB_PROCESSES, WEB_THREADS = 2, 4
 REQUEST_WITHIN_S = 120
 QUEUES = ("collect", "spark", "storage", "alerts", "default")
 """A worker each, so that a long Spark cycle never holds up a collection."""
-PROCESSES = {"alerts": 2, "spark": 2}
-"""One, unless said here: a slow receiver must not hold up the next evaluation, nor roll-ups the next cycle."""
+PROCESSES = {"alerts": 2, "collect": 2, "spark": 2}
+"""One, unless said here: a slow receiver must not hold up the next evaluation, nor a slow JobManager the others, nor roll-ups the next
+cycle."""
 
 
 def web(bind: str, project: Path, environment: Mapping[str, str]) -> Program:

@@ -2,6 +2,8 @@
 
 COLLECT = "collect/"
 """With a shard's number."""
+COLLECT_SLOW = "collect/slow"
+"""Clusters of all shards that take long to answer: their shards do not wait for them."""
 CYCLE = "spark/cycle"
 
 

@@ -98,6 +98,7 @@ class Cluster(LogStoreFields):
     jobs_seen = models.PositiveIntegerField(null=True, editable=False)
     consecutive_failures = models.PositiveIntegerField(default=0, editable=False)
     blind_since = models.DateTimeField(null=True, editable=False)
+    slow_since = models.DateTimeField(null=True, editable=False, help_text="since when its shard does not wait for it")
     flink_version = models.CharField(max_length=64, null=True, editable=False)
     sampled_every_s = models.FloatField(null=True, editable=False, help_text="how often healthy jobs are sampled at present")
     sampling_reason = models.TextField(blank=True, editable=False, help_text="why that is slower than asked for")

@@ -1,0 +1,128 @@
+"""The endpoints of all clusters of a shard at once, handed over in groups as clusters are done: a slow one delays no other.
+
+Endpoints are read on an event loop in a thread of its own; the caller reads files and commits meanwhile.
+"""
+
+import asyncio
+import contextvars
+import queue
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+Run = TypeVar("Run")
+
+GROUP_S = 3.0
+"""Clusters that are done within so long of each other are one commit: ten tables take some tenths of a second."""
+MOST_OF_THE_TIME = 0.1
+"""Spent on commits; where they are slow, groups get larger, up to what comes in within :data:`LONGEST_GROUP_S`."""
+LONGEST_GROUP_S = 10.0
+STRAGGLER_FACTOR = 2
+STALL_CHECK_S = 0.25
+
+
+class Stall:
+    """How long the event loop did not get to run: then time-outs say nothing about who was asked."""
+
+    def __init__(self) -> None:
+        self._stalls: list[tuple[float, float]] = []
+
+    async def watch(self) -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(STALL_CHECK_S)
+            if (late_s := time.monotonic() - before - STALL_CHECK_S) > STALL_CHECK_S:
+                self._stalls.append((time.monotonic(), late_s))
+
+    def longest_s_since(self, since: float) -> float:
+        """0 where it ran all the time. ``since`` is of ``time.monotonic``."""
+        return max((late_s for at, late_s in self._stalls if at >= since), default=0.0)
+
+
+class ShardReading(Generic[Run]):
+    """To be used in a ``with``: at its end nothing is read any more."""
+
+    def __init__(self, runs: Sequence[Run], read: Callable[[Run, Stall], Awaitable[None]], stragglers_after_s: float | None = None) -> None:
+        self._runs, self._read, self._stragglers_after_s = runs, read, stragglers_after_s
+        self._done: queue.SimpleQueue[Run | BaseException | None] = queue.SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._thread = threading.Thread(target=contextvars.copy_context().run, args=(self._run,), name="endpoints of a shard", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None and self._loop is not None and self._task is not None:
+            try:
+                self._loop.call_soon_threadsafe(self._task.cancel)
+            except RuntimeError:
+                return  # it has just ended
+        self._thread.join()
+
+    def groups(self) -> Iterator[list[Run]]:
+        """Clusters whose endpoints are read, some at once, until all are but stragglers."""
+        group: list[Run] = []
+        since, wait_s = time.monotonic(), GROUP_S
+        while True:
+            left_s = since + wait_s - time.monotonic()
+            try:
+                # Without a group there is nothing to be committed, however long it takes.
+                one = self._done.get(timeout=max(0.0, left_s) if group else None)
+            except queue.Empty:
+                began = time.monotonic()
+                yield group
+                group, since = [], time.monotonic()
+                wait_s = min(max(GROUP_S, (since - began) / MOST_OF_THE_TIME), LONGEST_GROUP_S)
+                continue
+            if isinstance(one, BaseException):
+                raise one
+            if one is None:
+                break
+            group.append(one)
+        if group:
+            yield group
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._read_all())
+        except BaseException as error:
+            self._done.put(error)
+        else:
+            self._done.put(None)
+
+    async def _read_all(self) -> None:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        stall, began = Stall(), time.monotonic()
+        watching = asyncio.create_task(stall.watch())
+        reading = {asyncio.create_task(self._read_one(run, stall)) for run in self._runs}
+        finished_after_s: list[float] = []
+        try:
+            while reading:
+                done, reading = await asyncio.wait(
+                    reading, timeout=self._may_take_s(finished_after_s, began), return_when=asyncio.FIRST_COMPLETED
+                )
+                for task in done:
+                    task.result()
+                    finished_after_s.append(time.monotonic() - began)
+                if not done and self._may_take_s(finished_after_s, began) == 0:
+                    break
+        finally:
+            for task in (watching, *reading):
+                task.cancel()
+            await asyncio.gather(watching, *reading, return_exceptions=True)
+
+    def _may_take_s(self, finished_after_s: Sequence[float], began: float) -> float | None:
+        """How long those that are left may still take; None where it is not known yet what is slow here."""
+        half = (len(self._runs) + 1) // 2
+        if self._stragglers_after_s is None or len(finished_after_s) < half:
+            return None
+        most_s = max(self._stragglers_after_s, STRAGGLER_FACTOR * finished_after_s[half - 1])
+        return max(0.0, began + most_s - time.monotonic())
+
+    async def _read_one(self, run: Run, stall: Stall) -> None:
+        await self._read(run, stall)
+        self._done.put(run)
