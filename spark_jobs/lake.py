@@ -32,6 +32,8 @@ class PinnedLake:
     session: SparkSession
     lake: LakeReader
     versions: dict[str, int] = field(default_factory=dict)
+    files_of: dict[str, int] = field(default_factory=dict)
+    """The versions whose files are read, where those are later ones: files of older versions may be gone."""
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> DataFrame:
         """Rows that commits after ``after`` up to the pinned version brought."""
@@ -43,7 +45,11 @@ class PinnedLake:
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Whether those commits brought any rows: one that only compacts does not."""
-        return any(self._new_files(one, after) for one in with_same_rows(table))
+        found = {one: self._new_files(one, after) for one in with_same_rows(table)}
+        if any(file.last_seq is not None and file.last_seq <= self.versions[one] for one, files in found.items() for file in files):
+            return True
+        # Files that hold rows of later commits may hold none of these.
+        return any(found.values()) and not self.new_rows(table, after).isEmpty()
 
     def times_of_new(self, table: str, after: Mapping[str, int]) -> list[tuple[datetime | None, datetime | None]]:
         """First and last instant in each file that holds rows of those commits, as far as its commit recorded them."""
@@ -60,19 +66,23 @@ class PinnedLake:
         for start, end in spans:
             inside = inside | time.between(F.lit(start), F.lit(end))
         found = {one: self._files_in(one, spans) for one in with_same_rows(table)}
-        return self._all(table, [self._frame(one, files).where(inside) for one, files in found.items() if files])
+        seq = F.col("commit_seq")
+        return self._all(
+            table, [self._frame(one, files).where(inside & (seq <= self.versions[one])) for one, files in found.items() if files]
+        )
 
     def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
         """Of one table of its own; none where those commits only compacted."""
         version, known = self.versions.get(table, 0), after.get(table, 0)
-        return self.lake.files(table, version=version, after_seq=known) if version > known else []
+        pinned = self.files_of.get(table, version)
+        return self.lake.files(table, version=pinned, after_seq=known, up_to_seq=version) if version > known else []
 
     def _files_in(self, table: str, spans: Sequence[Span]) -> list[DataFile]:
         version = self.versions.get(table, 0)
         if not spans or not version:
             return []
         first, last = min(span[0] for span in spans), max(span[1] for span in spans)
-        files = self.lake.files(table, version=version, from_time=first, to_time=last)
+        files = self.lake.files(table, version=self.files_of.get(table, version), up_to_seq=version, from_time=first, to_time=last)
         return [file for file in files if _overlaps(file, spans)]
 
     def _all(self, table: str, frames: Sequence[DataFrame]) -> DataFrame:
@@ -96,7 +106,7 @@ def are_small(files: Sequence[DataFile]) -> bool:
 def pin(session: SparkSession, lake: LakeReader, versions: dict[str, int] | None = None) -> PinnedLake:
     """All tables of a cycle as of now, or as of ``versions`` where given."""
     now = {table: lake.version(table) for table in CYCLE_TABLES}
-    return PinnedLake(session, lake, {table: min((versions or now).get(table, version), version) for table, version in now.items()})
+    return PinnedLake(session, lake, {table: min((versions or now).get(table, version), version) for table, version in now.items()}, now)
 
 
 def _overlaps(file: DataFile, spans: Sequence[Span]) -> bool:

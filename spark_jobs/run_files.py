@@ -1,5 +1,6 @@
 """The directory of one attempt without Spark: Arrow in, Parquet files and their counts out, snapshots of other runs taken over."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,7 +18,6 @@ JOB_STATE = "jobs_with_snapshots"
 """Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of Weir."""
 EXECUTIONS = "executions"
 """Snapshot of where each attempt of a subtask ran."""
-WRITTEN = "part-00000.parquet"
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,23 @@ class RunFiles:
     outputs: dict[str, Output] = field(default_factory=dict)
     state: dict[str, tuple[str, ...]] = field(default_factory=dict)
     retracted: dict[str, Output] = field(default_factory=dict)
+    _parts: Counter[str] = field(default_factory=Counter)
 
     def take_table(self, name: str, rows: pa.Table) -> int:
-        """Write a serving table; returns its number of rows."""
-        self.outputs[name] = self._write_rows(f"tables/{name}", rows) if rows.num_rows else Output(0)
-        return self.outputs[name].rows
+        """Write a part of a serving table; returns its number of rows."""
+        known = self.outputs.get(name, Output(0))
+        written = self._write_rows(f"tables/{name}", rows) if rows.num_rows else Output(0)
+        self.outputs[name] = Output(known.rows + written.rows, (*known.files, *written.files))
+        return written.rows
 
     def take_jobs(self, folder: str, jobs: pa.Table) -> int:
         """Write jobs with the rows of all tables nested in them; returns how many jobs. See :meth:`count_jobs`."""
         return self.count_jobs(self._write_rows(folder, jobs))
 
     def take_state(self, name: str, rows: pa.Table) -> int:
-        """Write a snapshot that the next run starts from; returns its number of rows."""
+        """Write a part of a snapshot that the next run starts from; returns its number of rows."""
         written = self._write_rows(f"state/{name}", rows)
-        self.state[name] = written.files
+        self.state[name] = (*self.state.get(name, ()), *written.files)
         return written.rows
 
     def count_jobs(self, written: Output) -> int:
@@ -87,6 +90,8 @@ class RunFiles:
     def _write_rows(self, folder: str, rows: pa.Table) -> Output:
         filesystem, root = fsspec.core.url_to_fs(self.uri)
         filesystem.makedirs(f"{root}/{folder}", exist_ok=True)
-        with filesystem.open(f"{root}/{folder}/{WRITTEN}", "wb") as handle:
+        path = f"{folder}/part-{self._parts[folder]:05}.parquet"
+        self._parts[folder] += 1
+        with filesystem.open(f"{root}/{path}", "wb") as handle:
             pq.write_table(rows, handle, write_page_checksum=True)
-        return Output(rows.num_rows, (f"{folder}/{WRITTEN}",))
+        return Output(rows.num_rows, (path,))

@@ -34,6 +34,7 @@ class DataFile:
     uri: str
     size_bytes: int
     rows: int
+    first_seq: int | None
     last_seq: int | None
     first_time: datetime | None
     last_time: datetime | None
@@ -83,16 +84,26 @@ class LakeReader:
             # Compaction and removal are recorded as other operations.
             return any(commit["operation"] == "WRITE" and ROUTINE not in commit for commit in delta.history(later))
 
+    def commit_times(self, table: str, after: int) -> dict[int, int]:
+        """Commit → when it was made, in milliseconds since 1970, of those after ``after``; of old ones it may not be known any more."""
+        delta = self.open_or_none(ALL_TABLES[table])
+        later = delta.version() - after if delta else 0
+        if delta is None or later <= 0:
+            return {}
+        with self.readable_errors(ALL_TABLES[table]):
+            return {commit["version"]: commit["timestamp"] for commit in delta.history(later)}
+
     def files(
         self,
         table: str,
         *,
         version: int | None = None,
         after_seq: int = 0,
+        up_to_seq: int | None = None,
         from_time: datetime | None = None,
         to_time: datetime | None = None,
     ) -> list[DataFile]:
-        """Files of a pinned version that may hold rows with ``commit_seq > after_seq`` in that time.
+        """Files of a pinned version that may hold rows with ``after_seq < commit_seq <= up_to_seq`` in that time.
 
         Files are chosen by recorded bounds, so callers still filter rows. Empty where the table does not exist.
         """
@@ -102,6 +113,8 @@ class LakeReader:
         chosen = []
         for data_file in _data_files(delta, ALL_TABLES[table].time_column):
             if data_file.last_seq is not None and data_file.last_seq <= after_seq:
+                continue
+            if up_to_seq is not None and data_file.first_seq is not None and data_file.first_seq > up_to_seq:
                 continue
             if from_time and data_file.last_time and data_file.last_time < from_time:
                 continue
@@ -177,6 +190,7 @@ def _data_files(delta: DeltaTable, time_column: str) -> Iterator[DataFile]:
             uri=uri_of[action["path"].rsplit("/", 1)[-1]],
             size_bytes=action["size_bytes"],
             rows=action.get("num_records") or 0,
+            first_seq=action.get("min.commit_seq"),
             last_seq=action.get("max.commit_seq"),
             first_time=_aware(action.get(f"min.{time_column}")),
             last_time=_aware(action.get(f"max.{time_column}")),

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from ingest.errors import Refused
 from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.reader import LakeReader
-from spark_jobs import cycle_request, previous_run
+from spark_jobs import cycle_request, previous_run, slices
 from spark_jobs import manifest as manifests
 from spark_jobs.attempts import interrupt_attempts
 from spark_jobs.cycle_request import CycleRequest
@@ -33,9 +33,12 @@ from spark_jobs.previous_run import PreviousLost
 from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.small.cycle import SmallCycle, fits
-from spark_jobs.small.rows import SmallLake, TooLarge
+from spark_jobs.small.parts import parts
+from spark_jobs.small.rows import SmallLake, TooLarge, lies_here
 
 JOB = "cycle"
+SPARK_SLICE_ROWS = 2_000_000
+"""Minutes of work for one core."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--previous-to", default="", metavar="JSON", help="table → commit at which that run has to end (default: wherever)")
     parser.add_argument("--to", default="{}", metavar="JSON", help="table → last commit to read (default: all there are)")
     add_most_rows(parser)
+    parser.add_argument(
+        "--oldest-first",
+        choices=("yes", "no"),
+        default="no",
+        help="take only as many of the oldest commits as are few enough, without Spark where the lake lies on this machine",
+    )
     parser.add_argument("--request", metavar="FILE", help="JSON: thresholds and recovery points (default: none)")
 
 
@@ -61,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunFiles(absolute_root(args.run_dir))
     request = cycle_request.read(absolute_root(args.request)) if args.request else CycleRequest()
+    if to_seq != from_seq and args.oldest_first == "yes":
+        to_seq = _oldest(lake, from_seq, to_seq, args)
     if to_seq != from_seq:
         with previous_run.blamed_where_damaged(previous):
             run_dir = _recompute(_Cycle(lake, from_seq, to_seq, previous, run_dir.uri, request), args)
@@ -89,6 +100,9 @@ class _Cycle:
 
 
 def _recompute(cycle: _Cycle, args: argparse.Namespace) -> RunFiles:
+    if args.oldest_first == "yes" and _may_lie_here(args):
+        # An attempt that Spark is still at may go on: nothing of it is loaded.
+        return _part_by_part(cycle, args.most_rows_without_spark)
     interrupt_attempts(args.interrupt)
     if args.most_rows_without_spark and fits(cycle.lake, cycle.previous, cycle.run_dir):
         try:
@@ -104,6 +118,30 @@ def _in_this_process(cycle: _Cycle, most_rows: int) -> RunFiles:
     lake = SmallLake(cycle.lake, cycle.to_seq, most_rows)
     for name, rows in SmallCycle(lake, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points).steps():
         say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
+    return run_dir
+
+
+def _oldest(lake: LakeReader, from_seq: dict[str, int], to_seq: dict[str, int], args: argparse.Namespace) -> dict[str, int]:
+    most_rows = args.most_rows_without_spark if _may_lie_here(args) else SPARK_SLICE_ROWS
+    reached = slices.oldest(lake, from_seq, to_seq, most_rows)
+    if reached != to_seq:
+        left = sum(to_seq[table] - reached[table] for table in to_seq)
+        say(f"The oldest commits are taken alone, with {most_rows:,} rows or the first one; {left} commits are left.")
+    return reached
+
+
+def _may_lie_here(args: argparse.Namespace) -> bool:
+    return args.most_rows_without_spark > 0 and lies_here(args.lake, args.run_dir, args.previous or "")
+
+
+def _part_by_part(cycle: _Cycle, most_rows: int) -> RunFiles:
+    """In this process whatever there is: where one commit alone is too large, some clusters at a time."""
+    clock = time.monotonic()
+    run_dir = RunFiles(cycle.run_dir)
+    for clusters in parts(SmallLake(cycle.lake, cycle.to_seq, None), cycle.from_seq, cycle.previous, most_rows):
+        lake = SmallLake(cycle.lake, cycle.to_seq, None, clusters)
+        for name, rows in SmallCycle(lake, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points).steps():
+            say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
     return run_dir
 
 

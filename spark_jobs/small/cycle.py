@@ -83,6 +83,8 @@ class SmallCycle:
             yield "jobs looked up", self.run_dir.take_jobs("jobs_looked_up", self._folded(self._with_found(lookups)))
         if self._names_executions:
             yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, pa.Table.from_pylist(self.executions, EXECUTION))
+        elif self.lake.clusters is not None:
+            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, pa.Table.from_pylist(self.carried_executions, EXECUTION))
         elif self.previous:
             self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
 
@@ -96,7 +98,7 @@ class SmallCycle:
         return self.lake.new_rows(table, self.from_seq)
 
     def _has_new(self, table: str) -> bool:
-        return bool(self.lake.new_files(table, self.from_seq))
+        return self.lake.has_new_rows(table, self.from_seq)
 
     @cached_property
     def parts(self) -> Parts:
@@ -147,9 +149,9 @@ class SmallCycle:
         for path in files:
             with filesystem.open(f"{root}/{path}", "rb") as handle:
                 snapshot = ParquetStream(handle, checks_pages=True)
-                if name == EXECUTIONS and snapshot.metadata.num_rows > MOST_EXECUTIONS:
+                if name == EXECUTIONS and self.lake.most_rows is not None and snapshot.metadata.num_rows > MOST_EXECUTIONS:
                     raise TooLarge(f"{snapshot.metadata.num_rows} remembered attempts are more than one process should hold.")
-                there = snapshot.read([column for column in columns if column in snapshot.schema_arrow.names])
+                there = self._of_clusters(snapshot, [column for column in columns if column in snapshot.schema_arrow.names])
                 for column in columns:
                     # Left by an earlier version: read by the names that it shares.
                     if column not in there.column_names:
@@ -159,6 +161,13 @@ class SmallCycle:
             return pa.table({column: pa.array([], pa.binary() if column == "state" else pa.string()) for column in columns})
         rows = pa.concat_tables(read)
         return rows.filter(pc.is_valid(rows["state"])) if "state" in columns else rows
+
+    def _of_clusters(self, snapshot: ParquetStream, columns: list[str]) -> pa.Table:
+        if self.lake.clusters is None:
+            return snapshot.read(columns)
+        known = pa.array(self.lake.clusters, pa.string())
+        batches = (batch.filter(pc.is_in(batch["cluster"], known)) for batch in snapshot.iter_batches(columns=columns))
+        return pa.Table.from_batches(batches, pa.schema([snapshot.schema_arrow.field(column) for column in columns]))
 
     # Log events, completed with where their task ran.
 

@@ -4,6 +4,7 @@
 2. Nothing new in the lake: done at once, without starting Spark.
 3. The job runs as a subprocess, with Spark where there is much, writes its tables and, last, a manifest; only that makes the run real.
 4. The manifest is loaded; run directories nobody needs any more are removed.
+5. Where an attempt failed or was killed lately, the next ones take what waits in slices, the oldest commits first, without Spark.
 
 Whatever of a run directory is lost or damaged is made again from the lake.
 """
@@ -22,12 +23,17 @@ from webapp.pipeline import loader
 from webapp.pipeline.loader import OutOfOrder
 from webapp.storage import recovery
 from webapp.work import lake, run_dirs, run_files, spark_process
+from webapp.work.keys import CYCLE
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineRun
 from webapp.work.runs import RunRecord, describe, new_attempt
 from webapp.work.spark_process import PreviousLost
 
 ROUTINE_WAITS = timedelta(seconds=30)
+SLICES_FOR = timedelta(minutes=10)
+"""After an attempt that failed, and twice as long as it took: to ask for Spark again costs as much time once more."""
+LEFT = "left"
+"""In the counts of a run: commits that it left for the next one."""
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +58,21 @@ def has_work(now: datetime, *, routine_too: bool = False) -> bool:
     return not timedelta() <= now - last.loaded_at < ROUTINE_WAITS or lake.has_news(last.to_seq, new)
 
 
+def left_some() -> bool:
+    """Whether the last run took a slice of what waits."""
+    last = PipelineRun.objects.filter(key=CYCLE).order_by("-id").first()
+    return last is not None and bool(last.counts.get(LEFT))
+
+
+def _takes_slices(record: RunRecord) -> bool:
+    bad = PipelineRun.objects.filter(key=record.row.key, state__in=(PipelineRun.State.FAILED, PipelineRun.State.ABANDONED))
+    last = bad.order_by("-id").first()
+    if last is None or last.finished_at is None:
+        return False
+    took = last.finished_at - last.started_at
+    return timedelta() <= timezone.now() - last.finished_at < max(SLICES_FOR, 2 * took)
+
+
 def run_cycle(lease: Lease, record: RunRecord) -> bool:
     """Run one cycle under the lease; returns whether there was anything to do."""
     resumed = _load_pending(lease, record)
@@ -59,12 +80,16 @@ def run_cycle(lease: Lease, record: RunRecord) -> bool:
     if not new:
         return resumed
     record.say("new in the lake: " + ", ".join(f"{table} {count}" for table, count in new.items()) + " commits")
+    wanted = lake.commits()
     try:
-        path = _run_spark(record)
+        path = _run_spark(record, wanted)
     except PreviousLost as lost:
         _start_over(lost, lease, record)
-        path = _run_spark(record)
+        path = _run_spark(record, wanted)
     _load(path, record.row, lease, record)
+    last = loader.last_loaded()
+    if left := sum(seq - (last.to_seq if last else {}).get(table, 0) for table, seq in wanted.items()):
+        record.counts[LEFT] = left
     _tidy(record)
     return True
 
@@ -104,16 +129,18 @@ def _new_commits() -> dict[str, int]:
     return {table: seq - known.get(table, 0) for table, seq in newest.items() if seq > known.get(table, 0)}
 
 
-def _run_spark(record: RunRecord) -> str:
+def _run_spark(record: RunRecord, wanted: dict[str, int]) -> str:
     """Run the job; returns the path of its manifest. Raises :class:`SparkFailed`."""
     attempt = record.row.attempt
     run_dir = run_dirs.of(record.row)
     last = loader.last_loaded()
     command = ["cycle", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
-    command += ["--to", json.dumps(lake.commits())]
+    command += ["--to", json.dumps(wanted)]
     if last and last.path:
         command += ["--previous", last.path, "--previous-to", json.dumps(last.to_seq)]
     command += ["--request", _write_request(run_dir), "--most-rows-without-spark", str(settings.WEIR.most_rows_without_spark)]
+    if _takes_slices(record):
+        command += ["--oldest-first", "yes"]
     spark_process.run([*command, *spark_process.interrupting(record.row)], record, attempt)
     return f"{run_dir}/manifest.json"
 

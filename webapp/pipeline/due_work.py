@@ -62,6 +62,8 @@ def _next_cycle(ended: Ended) -> datetime | None:
     """A cycle that found nothing to do stays due, so that a hint at new commits starts it at once."""
     if ended.idle:
         return ended.ended if ended.lease.interval_s <= schedule.TICK_S else None
+    if cycle.left_some():
+        return ended.ended
     rest = min((ended.ended - ended.began) / 2, CYCLE_RESTS_AT_MOST)
     return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
 
@@ -77,6 +79,8 @@ def _hint_at_the_next(key: str) -> None:
 
 def _cycle_done(key: str) -> None:
     _hint_at_the_next(key)
+    if cycle.left_some() and cycle.has_work(timezone.now()):
+        hint(CYCLE_TASK, CYCLE)
     rollups.wake_first()
 
 

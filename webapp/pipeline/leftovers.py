@@ -10,6 +10,7 @@ from typing import Any
 
 from spark_jobs.manifest import Manifest as RunManifest
 from webapp.checkpoints.models import CheckpointFact
+from webapp.work import lake
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest
 from webapp.work.run_files import batches
@@ -21,11 +22,15 @@ Say = Callable[[str], None]
 
 
 def may_be_left(row: Manifest) -> bool:
-    """Whether this run reads the lake from its beginning because another was lost, while the lake holds all that was ever loaded."""
-    before = Manifest.objects.filter(pk__lt=row.pk, state=Manifest.State.LOADED).order_by("-id").first()
-    if before is None or before.restarted is None or not before.from_seq:
+    """Whether this run reads again what was loaded before another was lost, while the lake holds all that was ever loaded.
+
+    What is read slice by slice comes again in one of them.
+    """
+    restart = Manifest.objects.filter(pk__lt=row.pk, state=Manifest.State.LOADED, restarted__isnull=False).order_by("-id").first()
+    if restart is None or not any(row.from_seq.get(table, 0) < seq for table, seq in restart.from_seq.items()):
         return False
-    return all(row.to_seq.get(table, 0) >= seq for table, seq in before.from_seq.items())
+    held = lake.commits()
+    return all(max(row.to_seq.get(table, 0), held.get(table, 0)) >= seq for table, seq in restart.from_seq.items())
 
 
 def remove(manifest: RunManifest, lease: Lease, say: Say) -> None:

@@ -1,0 +1,49 @@
+"""Clusters some at a time, so that one process holds the rows of a few: what is known of a job concerns no other cluster."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import fsspec
+
+from ingest.parquet_stream import ParquetStream
+from spark_jobs.manifest import Manifest
+from spark_jobs.run_files import EXECUTIONS, JOB_STATE
+from spark_jobs.small.rows import SmallLake
+
+ROWS_OF_A_REMEMBERED_JOB = 4
+"""What is remembered of a job takes as much memory as some rows."""
+
+
+def parts(lake: SmallLake, after: Mapping[str, int], previous: Manifest | None, most_rows: int) -> Iterator[tuple[str, ...] | None]:
+    """Names of clusters, together all that have new rows or are remembered; None once where they are few enough to take all at once.
+
+    A cluster that alone has more than ``most_rows`` is a part by itself: how much one commit brings of it, the collector bounds.
+    """
+    sizes = lake.new_rows_of_clusters(after)
+    for name, weight in ((JOB_STATE, ROWS_OF_A_REMEMBERED_JOB), (EXECUTIONS, 1)):
+        for cluster, rows in _remembered(previous, name).items():
+            sizes[cluster] += weight * rows
+    if sum(sizes.values()) <= most_rows:
+        yield None
+        return
+    part: list[str] = []
+    rows = 0
+    for cluster, size in sorted(sizes.items()):
+        if part and rows + size > most_rows:
+            yield tuple(part)
+            part, rows = [], 0
+        part.append(cluster)
+        rows += size
+    yield tuple(part)
+
+
+def _remembered(previous: Manifest | None, name: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    if previous is None:
+        return found
+    filesystem, root = fsspec.core.url_to_fs(previous.run_dir)
+    for path in previous.state.get(name, ()):
+        with filesystem.open(f"{root}/{path}", "rb") as handle:
+            for batch in ParquetStream(handle).iter_batches(columns=["cluster"]):
+                found.update(batch["cluster"].to_pylist())
+    return found
