@@ -18,10 +18,11 @@ from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.weir_samples import StageProgress
 
-Sample = JobWindow | StorageRootSample | StorageJobSample | ReplicaSample | NameNodeReadings
+Sample = JobWindow | StorageRootSample | StorageJobSample | ReplicaSample | NameNodeReadings | StageProgress
 """What rules judge; each one kind of it."""
-SampleT = TypeVar("SampleT", JobWindow, StorageRootSample, StorageJobSample, ReplicaSample, NameNodeReadings)
+SampleT = TypeVar("SampleT", JobWindow, StorageRootSample, StorageJobSample, ReplicaSample, NameNodeReadings, StageProgress)
 Judge = Callable[[SampleT, Limits], Iterable[Finding]]
 
 logger = logging.getLogger(__name__)

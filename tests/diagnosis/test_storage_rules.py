@@ -93,7 +93,10 @@ def test_an_empty_directory_has_nothing(rule):
 
 
 def test_each_rule_judges_one_kind_of_sample_and_is_asked_for_no_other():
-    kinds = [set(registry.rules_for(kind)) for kind in (JobWindow, StorageRootSample, StorageJobSample, ReplicaSample, NameNodeReadings)]
+    kinds = [
+        set(registry.rules_for(kind))
+        for kind in (JobWindow, StorageRootSample, StorageJobSample, ReplicaSample, NameNodeReadings, StageProgress)
+    ]
     assert set.union(*kinds) == set(registry.all_rules())
     assert sum(map(len, kinds)) == len(registry.all_rules())
     assert {finding.rule for finding in registry.diagnose(KILLED, LIMITS).findings} == {"storage.orphans"}

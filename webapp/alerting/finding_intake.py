@@ -73,7 +73,7 @@ def _take(
         return
     if step.is_new or row is None:
         row = Alert(cluster=finding.cluster, job_id=finding.job_id, rule=finding.rule, subject_id=finding.subject_id, created_at=now)
-        row.severity, row.recorded, row.labels = finding.severity, policy.recorded, policies.labels(finding.cluster)
+        row.severity, row.recorded, row.labels = finding.severity, policy.recorded, policies.labels(finding.cluster, finding.rule)
         known[identity].insert(0, row)
         written.new.append(row)
         copy_texts(row, finding)

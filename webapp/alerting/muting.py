@@ -78,7 +78,6 @@ class Mutes:
         labels = matched_labels(row)
         return next((one.held for one in self._rules if match_all(one.matchers, labels)), Held())
 
-
     def _holds(self, blind: Alert, row: Alert) -> bool:
         last_seen = row.finding.last_seen if row.finding else row.episode_at
         return last_seen <= blind.episode_at and (row.quiet_since is not None or not self._is_over(blind))

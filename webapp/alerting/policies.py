@@ -11,6 +11,8 @@ from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, RemovedCluster
 from webapp.lib.instants import instant_text
 
+WEIR = "weir"
+"""Family of the rules on Weir itself."""
 HOLD_BEFORE = timedelta()
 HOLD_AFTER = timedelta(seconds=120)
 """A finding is closed only when its rule has not seen it for minutes; this is on top of that, against the last doubt."""
@@ -52,10 +54,10 @@ class Policies:
     def is_recorded(self, cluster: str) -> bool:
         return self._clusters.get(cluster, ("", {}))[0] == ClusterKind.RECORDING
 
-    def labels(self, cluster: str) -> dict[str, str]:
+    def labels(self, cluster: str, rule: str = "") -> dict[str, str]:
         """Of the cluster, and whether it is watched."""
         if not cluster:
-            return {"kind": "storage"}
+            return {"kind": WEIR if rule.startswith(f"{WEIR}.") else "storage"}
         return {**self._clusters.get(cluster, ("", {}))[1], "kind": "recording" if self.is_recorded(cluster) else "live"}
 
     def policy(self, rule: str, cluster: str, job_id: str, name: str | None, own_rank: int) -> Policy:

@@ -3,22 +3,21 @@
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
 from webapp.findings import marks
-from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
+from webapp.findings.choices import FindingState
 from webapp.findings.job_judgements import forget_unseen
 from webapp.findings.models import Finding
 from webapp.findings.overrides import limits_of
+from webapp.findings.watched import keep
 from webapp.fleet.choices import OperatorState
 from webapp.fleet.models import Cluster
 
 RULE = "collect.blind"
 REST = "rest"
-TEXTS = ("severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step", "evidence", "related", "data")
 
 
 def watch(now: datetime) -> None:
@@ -30,7 +29,7 @@ def watch(now: datetime) -> None:
         gap = gap_of(cluster)
         window = JobWindow(cluster.name, "", _ms(now), _ms(now - timedelta(minutes=1)), gaps=(gap,) if gap else ())
         for found in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
-            _keep(standing.pop((cluster.name, found.subject_id), None), cluster.name, finding_to_plain(found), now)
+            keep(standing.pop((cluster.name, found.subject_id), None), cluster.name, finding_to_plain(found), now)
     marks.close([one.pk for one in standing.values()], now)
     close_unwatched(now)
     forget_unseen(now)
@@ -56,21 +55,6 @@ def gap_of(cluster: Cluster) -> SourceGap | None:
         return None
     said = f"Its operator says: {cluster.operator_said}." if cluster.operator_said else ""
     return SourceGap(REST, _ms(since), cycles, " ".join(filter(None, (cluster.last_error, said))) or None)
-
-
-def _keep(row: Finding | None, cluster: str, found: dict[str, object], now: datetime) -> None:
-    before = marks.FindingMark.of(row) if row else None
-    row = row or Finding(cluster=cluster, job_id="", rule=RULE, first_seen=now)
-    for name in TEXTS:
-        setattr(row, name, found[name])
-    row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
-    row.last_seen = row.as_of = now
-    try:
-        with transaction.atomic():
-            marks.save(row, before)
-    except IntegrityError:
-        # Another tick has just opened it.
-        return
 
 
 def _ms(at: datetime) -> int:

@@ -14,6 +14,7 @@ from webapp.work.registry import work_of
 
 SLACK = timedelta(seconds=2 * schedule.TICK_S)
 TICK = "tick"
+SILENCE = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
 UNREAD_FOR = timedelta(seconds=60)
 """A source of clusters that is deployed anew is no problem."""
 
@@ -25,8 +26,7 @@ def problems(now: datetime) -> list[Problem]:
         return []
     tick = Heartbeat.objects.filter(name=TICK).first()
     found = []
-    silence = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
-    if tick is None or abs(now - tick.at) > silence:
+    if tick is None or abs(now - tick.at) > SILENCE:
         at = utc_text(tick.at) if tick else ""
         found.append(
             Problem(
@@ -49,6 +49,14 @@ def problems(now: datetime) -> list[Problem]:
         )
         for source in (SourceReading.objects.failing(now - UNREAD_FOR) if settings.WEIR.sources else ())
     ]
+
+
+def note_tick(now: datetime) -> None:
+    """That beat and a worker live, and since when without a break."""
+    last = Heartbeat.objects.filter(name=TICK).first()
+    goes_on = last is not None and abs(now - last.at) <= SILENCE
+    since = last.since if last is not None and goes_on and last.since else now
+    Heartbeat.objects.update_or_create(name=TICK, defaults={"at": now, "since": since})
 
 
 def _problem_of(row: DueWork, now: datetime) -> Problem | None:

@@ -8,14 +8,14 @@ from django.utils import timezone
 from webapp.config import schedule
 from webapp.config.celery import app
 from webapp.delivery import outbox
-from webapp.findings import blind_clusters
+from webapp.findings import blind_clusters, weir_behind
 from webapp.findings.models import Finding
 from webapp.findings.signals import findings_changed
 from webapp.freshness import alarms, writability
 from webapp.work import registry
 from webapp.work.hints import hint
 from webapp.work.keys import CYCLE
-from webapp.work.models import DueWork, Heartbeat
+from webapp.work.models import DueWork
 from webapp.work.perform import Performed, perform
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 def tick() -> None:
     """Make missing rows, hint at due ones, note that beat and a worker live, and look after the others."""
     now = timezone.now()
-    Heartbeat.objects.update_or_create(name=alarms.TICK, defaults={"at": now})
+    alarms.note_tick(now)
     intervals = registry.intervals_s()
     DueWork.objects.ensure(intervals, now)
     if mended := DueWork.objects.mend(now):
@@ -40,6 +40,7 @@ def tick() -> None:
     alarms.record_alarms(writability.problems() + alarms.problems(now), now)
     outbox.wake(now)
     blind_clusters.watch(now)
+    weir_behind.watch(now)
     if Finding.objects.filter(to_alert=True).exists():
         findings_changed.send(sender=None)
 

@@ -28,6 +28,7 @@ class DueWork(models.Model):
     last_success_at = models.DateTimeField(null=True)
     last_error = models.TextField(null=True)
     request_id = models.CharField(max_length=64, default="", help_text="of the request that made it due; the next run takes it over")
+    created_at = models.DateTimeField(auto_now_add=True, null=True, help_text="null: before that was noted")
 
     objects: ClassVar = DueWorkQuerySet.as_manager()
 
@@ -168,6 +169,7 @@ class Heartbeat(models.Model):
 
     name = models.CharField(max_length=64, unique=True)
     at = models.DateTimeField()
+    since = models.DateTimeField(null=True, help_text="since when it has ticked without a break")
 
     def __str__(self) -> str:
         return f"{self.name} at {self.at:%H:%M:%S}"

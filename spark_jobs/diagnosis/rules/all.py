@@ -45,3 +45,4 @@ import spark_jobs.diagnosis.rules.storage_orphans
 import spark_jobs.diagnosis.rules.storage_retained_waste
 import spark_jobs.diagnosis.rules.storage_small_files
 import spark_jobs.diagnosis.rules.watermark_stalled
+import spark_jobs.diagnosis.rules.weir_behind

@@ -72,9 +72,7 @@ def test_a_cluster_that_was_not_asked_is_not_silent() -> None:
 
 
 def test_a_failure_before_it_was_not_asked_any_more_is_one_failure() -> None:
-    Cluster.objects.update(
-        last_collected_at=NOW - 19 * CYCLE, last_success_at=NOW - 20 * CYCLE, consecutive_failures=1, blind_since=None
-    )
+    Cluster.objects.update(last_collected_at=NOW - 19 * CYCLE, last_success_at=NOW - 20 * CYCLE, consecutive_failures=1, blind_since=None)
     blind_clusters.watch(NOW)
     assert not Finding.objects.exists()
 

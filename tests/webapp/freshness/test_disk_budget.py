@@ -107,13 +107,15 @@ def test_pages_and_metrics_say_that_nothing_is_collected(small: Disk, watched: C
         assert f'weir_problem{{code="disk.budget",subject="{small.path}"}} 1' in told
 
 
-def test_clusters_that_are_not_asked_are_blind_for_that_reason(small: Disk, watched: Cluster) -> None:
+def test_clusters_that_are_not_asked_are_not_silent_and_endpoints_are_told_why_nothing_is_collected(small: Disk, watched: Cluster) -> None:
     at = timezone.now() - timezone.timedelta(minutes=10)
     Cluster.objects.update(last_success_at=at, last_collected_at=at, last_error="It refused the connection.")
     with small.full(LEFT_BYTES):
         tasks.tick()
-        found = Finding.objects.get(rule="collect.blind")
-    assert "Nothing is collected" in found.cause and "refused the connection" not in found.cause
+        PipelineAlarm.objects.update(since=at)
+        tasks.tick()
+        found = Finding.objects.get(cluster__in=("c", ""))
+    assert found.rule == "weir.behind" and "Nothing is collected" in found.cause
 
 
 def test_weirs_own_size_is_limited_too(weir: WeirSettings, home: Path, watched: Cluster) -> None:

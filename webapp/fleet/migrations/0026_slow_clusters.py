@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("fleet", "0024_totals_and_newest_configured"),
+        ("fleet", "0025_last_completed_path"),
     ]
 
     operations = [

@@ -1,0 +1,18 @@
+"""What the rule on Weir itself reads: one of its stages. Plain frozen data."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StageProgress:
+    """``stage``: its key of Weir's due work, or ``disk``. ``since_ms``: when it last got on; ``error``: of its last attempt."""
+
+    stage: str
+    at_ms: int
+    since_ms: int
+    error: str = ""
+
+    @property
+    def called(self) -> str:
+        """For logs."""
+        return f"stage {self.stage} of Weir"

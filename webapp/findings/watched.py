@@ -1,0 +1,28 @@
+"""Findings of what is watched here rather than in a cycle: silent clusters, and Weir itself."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from webapp.findings import marks
+from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.findings.models import Finding
+
+TEXTS = ("severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step", "evidence", "related", "data")
+
+
+def keep(row: Finding | None, cluster: str, found: dict[str, Any], now: datetime) -> None:
+    """What a rule found now, as an open finding: ``row``, or a new one."""
+    before = marks.FindingMark.of(row) if row else None
+    row = row or Finding(cluster=cluster, job_id="", rule=found["rule"], first_seen=now)
+    for name in TEXTS:
+        setattr(row, name, found[name])
+    row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
+    row.last_seen = row.as_of = now
+    try:
+        with transaction.atomic():
+            marks.save(row, before)
+    except IntegrityError:
+        # Another tick has just opened it.
+        return

@@ -1,0 +1,46 @@
+"""``weir.behind``: whether Weir itself gets on, judged by its due work, so that endpoints are told of it as of everything else."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db.models import Q
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.plain import finding_to_plain
+from spark_jobs.diagnosis.weir_samples import StageProgress
+from webapp.findings import marks
+from webapp.findings.models import Finding
+from webapp.findings.overrides import limits_of
+from webapp.findings.watched import keep
+from webapp.freshness import alarms, disk_budget
+from webapp.work.keys import COLLECT, CYCLE
+from webapp.work.models import DueWork, Heartbeat, PipelineAlarm
+
+RULE = "weir.behind"
+DISK = "disk"
+
+
+def watch(now: datetime) -> None:
+    """Open, renew and close the findings of all stages."""
+    standing = {one.subject_id: one for one in Finding.objects.open().filter(rule=RULE)}
+    for stage in _stages(now, set(standing)):
+        for found in registry.diagnose(stage, limits_of("")).findings:
+            keep(standing.pop(found.subject_id, None), "", finding_to_plain(found), now)
+    marks.close([one.pk for one in standing.values()], now)
+
+
+def _stages(now: datetime, standing: set[str]) -> Iterator[StageProgress]:
+    """While Weir was off nothing was behind: time counts from when it runs without a break, unless it was behind before."""
+    runs_since = Heartbeat.objects.filter(name=alarms.TICK).values_list("since", flat=True).first() or now
+    for row in DueWork.objects.filter(Q(key=CYCLE) | Q(key__startswith=COLLECT)):
+        since = row.last_success_at or row.created_at or runs_since
+        if row.key not in standing:
+            since = max(since, runs_since)
+        yield StageProgress(row.key, _ms(now), _ms(since), row.last_error or "")
+    stopped = PipelineAlarm.objects.filter(code=disk_budget.CODE, cleared_at__isnull=True).order_by("since").first()
+    if stopped is not None:
+        yield StageProgress(DISK, _ms(now), _ms(stopped.since), stopped.detail)
+
+
+def _ms(at: datetime) -> int:
+    return round(at.timestamp() * 1000)
