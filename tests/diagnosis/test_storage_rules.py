@@ -9,6 +9,7 @@ from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.storage_samples import Dependence, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
+from spark_jobs.diagnosis.weir_samples import StageProgress
 
 ROOT = "file:/opt/l/lab/run/ckpt"
 AT_MS = 1_795_234_560_000
