@@ -107,7 +107,9 @@ def test_silence_of_what_is_meant_to_be_suspended_is_no_finding_and_of_what_is_n
     api.put("flinkdeployments", objects.deployment("broken", status=objects.FAILED_DEPLOY))
     follow()
     long_ago = timezone.now() - timedelta(hours=1)
-    Cluster.objects.update(created_at=long_ago, last_collected_at=timezone.now(), last_error="It cannot be reached.")
+    Cluster.objects.update(
+        created_at=long_ago, last_collected_at=timezone.now(), consecutive_failures=9, last_error="It cannot be reached."
+    )
     blind_clusters.watch(timezone.now())
     (silent,) = Finding.objects.open().filter(rule="collect.blind")
     assert silent.cluster == "shop.broken" and "CrashLoopBackOff" in json.dumps([silent.evidence, silent.cause, silent.data])
