@@ -15,7 +15,7 @@ import pytest
 from deltalake import DeltaTable
 
 from ingest.lake.tables import TABLES
-from tests.webapp.backup.installation import Installation
+from tests.installation import Installation
 from webapp.config.environment import PROJECT_DIR
 
 HOME = PROJECT_DIR / "tests" / "fixtures" / "homes" / "before_layers.sql.gz"

@@ -60,7 +60,6 @@ INSTALLED_APPS = [
     "webapp.reports",
     "webapp.pipeline.apps.PipelineConfig",
     "webapp.site",
-    "webapp.backup",
 ]
 
 MIDDLEWARE = [

@@ -23,9 +23,14 @@ RUN_ELSEWHERE = {
     "manage.py plan_cleanup": "tests/webapp/cleanup/test_commands.py",
     "manage.py approve_cleanup": "tests/webapp/cleanup/test_commands.py",
     "manage.py apply_cleanup": "tests/webapp/cleanup/test_commands.py",
-    "manage.py backup": "tests/webapp/backup/test_backup.py",
-    "manage.py restore": "tests/webapp/backup/test_backup.py",
     "manage.py migrate": "tests/webapp/test_upgrades.py",
+    "manage.py reencrypt_secrets": "tests/webapp/documentation/test_saving.py",
+    "umask": "tests/webapp/documentation/test_saving.py",
+    "sqlite3": "tests/webapp/documentation/test_saving.py",
+    '-c "import sqlite3': "tests/webapp/documentation/test_saving.py",
+    "pg_dump": "tests/webapp/documentation/test_saving.py",
+    "pg_restore": "tests/webapp/documentation/test_saving.py",
+    "tar": "tests/webapp/documentation/test_saving.py",
     "-m ingest record": "tests/ingest/recordings/test_recorder.py",
 }
 """How a command begins → the test that runs it, since it takes minutes, a real Flink, or an installation of its own."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 SIGN_IN, SIGN_OUT = "sign-in", "sign-out"
 ADMINISTRATION = "administration.change"
 UNDECLARED = "other.write"
-RESTORE, NEW_PERSON = "weir.restore", "person.add"
+NEW_PERSON = "person.add"
 NEVER = ("api-push-json", "api-push-otlp", "api-push-otlp-metrics", "api-push-loki")
 """What log shippers push every few seconds with tokens that open nothing else: measurements, and nobody's decision."""
 
@@ -140,7 +140,6 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "apply_cleanup": ("plan.order", ("apply", "undo", "purge")),
     "approve_cleanup": ("plan.approve", ()),
     "audit_storage": ("storage.audit", ()),
-    "backup": ("weir.backup", ()),
     "changepassword": ("person.password", ()),
     "create_token": ("token.issue", ()),
     "createsuperuser": (NEW_PERSON, ()),
@@ -156,8 +155,8 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "simulate_age_rule": ("storage.simulate", ()),
     "storage_quota": ("quota.set", ("size", "remove")),
 }
-"""Commands that write → what the log calls it, and options of which one has to be given, or it only reads. A backup reads everything,
-secrets too. ``ensure_admin`` and ``restore`` make their entries themselves."""
+"""Commands that write → what the log calls it, and options of which one has to be given, or it only reads.
+``ensure_admin`` makes its entry itself."""
 
 
 def action_of(address: str, method: str) -> Action:
@@ -170,4 +169,4 @@ def action_of(address: str, method: str) -> Action:
 def codes() -> list[str]:
     """All that an entry can have, by name."""
     by_command = {code for code, _ in COMMANDS.values()}
-    return sorted({ADMINISTRATION, UNDECLARED, RESTORE, NEW_PERSON, *by_command, *(action.code for action in ACTIONS.values())})
+    return sorted({ADMINISTRATION, UNDECLARED, NEW_PERSON, *by_command, *(action.code for action in ACTIONS.values())})

@@ -1,14 +1,12 @@
 """Commands that write leave an entry, too: by whom of the operating system, with which options."""
 
 import getpass
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.db import DatabaseError
 
 from webapp.accounts.audit import entries, told
 from webapp.accounts.audit.actions import COMMANDS
@@ -16,11 +14,7 @@ from webapp.accounts.models import AuditEntry
 from webapp.config import preparation
 
 Outcome = AuditEntry.Outcome
-CHANGES_NOTHING = ("backup",)
-"""Done even where it cannot be noted, as while somebody else holds the lock of an SQLite database."""
-
 _learned: ContextVar[dict[str, Any]] = ContextVar("learned")
-logger = logging.getLogger(__name__)
 
 
 def connect() -> None:
@@ -35,14 +29,7 @@ def noted(name: str, options: dict[str, Any]) -> Iterator[None]:
         yield
         return
     details = told.details(options)
-    try:
-        entry = entries.of_command(code, who(), told.subject(details), {**details, "command": name})
-    except DatabaseError:
-        if name not in CHANGES_NOTHING:
-            raise
-        logger.exception("the audit log could not be written")
-        yield
-        return
+    entry = entries.of_command(code, who(), told.subject(details), {**details, "command": name})
     outcome, status, learned = Outcome.FAILED, 1, dict[str, Any]()
     told_later = _learned.set(learned)
     try:

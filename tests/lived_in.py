@@ -1,4 +1,4 @@
-"""One process of a story: ``python -m tests.webapp.backup.lived_in STEP…``; prints what people and machines see at its end, as JSON."""
+"""One process of a story: ``python -m tests.lived_in STEP…``; prints what people and machines see at its end, as JSON."""
 
 import json
 import sqlite3
@@ -87,7 +87,7 @@ def seen() -> dict[str, Any]:
     api = {name: client.get(f"/api/v1/{name}/").json() for name in LISTS}
     with connection.cursor() as cursor:
         tables = {}
-        # Looking signs in, which makes a session each time; backup and restore leave entries of their own in the audit log.
+        # Looking signs in, which makes a session each time.
         for table in sorted({*connection.introspection.table_names(cursor)} - {"django_session", "accounts_auditentry"}):
             cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")
             tables[table] = cursor.fetchone()[0]

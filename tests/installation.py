@@ -15,15 +15,17 @@ from webapp.config.environment import PROJECT_DIR
 class Installation:
     home: Path
     database_url: str = ""
-    passphrase: str = ""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of its processes."""
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))}
+        given = {"WEIR_DATABASE_URL": self.database_url} if self.database_url else {}
+        return {**clean, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "WEIR_HOME": str(self.home), **given}
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))}
-        variables = {**clean, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "WEIR_HOME": str(self.home)}
-        for name, value in (("WEIR_DATABASE_URL", self.database_url), ("WEIR_BACKUP_PASSPHRASE", self.passphrase)):
-            variables |= {name: value} if value else {}
         return subprocess.Popen(
-            [sys.executable, *words], env=variables, cwd=PROJECT_DIR, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, *words], env=self.variables, cwd=PROJECT_DIR, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -31,15 +33,11 @@ class Installation:
         told, errors = process.communicate()
         return subprocess.CompletedProcess(words, process.returncode, told, errors)
 
-    def restore(self, folder: Path) -> None:
-        done = self.run("manage.py", "restore", str(folder))
-        assert done.returncode == 0, done.stdout + done.stderr
-
     def story(self, *steps: str) -> dict[str, Any]:
         return told_by(self.begin(*steps))
 
     def begin(self, *steps: str) -> "subprocess.Popen[str]":
-        return self.start("-m", "tests.webapp.backup.lived_in", *steps)
+        return self.start("-m", "tests.lived_in", *steps)
 
 
 def told_by(story: "subprocess.Popen[str]") -> dict[str, Any]:
