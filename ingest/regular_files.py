@@ -5,6 +5,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from ingest import beneath
+
 _KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
 
 
@@ -16,20 +18,26 @@ class NotRegular(OSError):
         self.strerror = why
 
 
-def open_regular(path: str | Path, within: Path | None = None, buffering: int = -1) -> BinaryIO:
+def open_regular(path: str | Path, within: str | Path | None = None, buffering: int = -1) -> BinaryIO:
     """The file; reading it never waits. Raises ``NotRegular``, or ``OSError`` where it cannot be opened.
 
-    Links are followed; with ``within`` only to what lies below that directory.
+    Links are followed; with ``within`` only to what lies below that directory, whoever changes them meanwhile.
     """
     try:
         real = Path(path).resolve(strict=True)
     except RuntimeError:  # until Python 3.13
         raise NotRegular("it is a link that leads in a circle") from None
-    if within is not None and not real.is_relative_to(within.resolve()):
-        raise NotRegular("it is a link that leads out of the folder")
-    # Looked at before it is opened: opening alone makes some devices act.
-    _refuse_others(real.stat().st_mode)
-    handle = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    root = Path("/") if within is None else Path(within).resolve()
+    if not real.is_relative_to(root):
+        raise NotRegular(f"it is a link that leads out of {within}; put the file itself in its place")
+    names = beneath.steps(root, real)
+    if not names:
+        _refuse_others(real.stat().st_mode)
+    with beneath.folder(root, names[:-1]) as folder:
+        # Looked at before it is opened: opening alone makes some devices act.
+        _refuse_others(beneath.refuse_link(folder, names[-1], path).st_mode)
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+        handle = os.open(names[-1], flags, dir_fd=folder)
     try:
         _refuse_others(os.fstat(handle).st_mode)
         return os.fdopen(handle, "rb", buffering=buffering)

@@ -12,6 +12,8 @@ from ingest.errors import Skipped
 from ingest.flink_logs.files import why
 from ingest.network.filesystems import filesystem_of
 from ingest.redaction.texts import redact
+from ingest.regular_files import open_regular
+from ingest.storage.directories import Kind, Local
 from ingest.storage.instants import modified_at
 
 # Up to 2.2 <dir>/<job id>; from 2.3 <dir>/<cluster id>/applications/<application id>/jobs/<job id>.
@@ -34,7 +36,7 @@ class ArchiveDirectory:
     """A local path or any fsspec URI. Raises ``Skipped`` where it cannot be reached."""
 
     def __init__(self, directory: str) -> None:
-        self._directory = directory
+        self._directory, self._is_local = directory, "://" not in directory
         try:
             self._filesystem, self._root = filesystem_of(directory)
         except (OSError, ValueError, ImportError, aiohttp.ClientError) as error:
@@ -48,7 +50,7 @@ class ArchiveDirectory:
             self._filesystem.invalidate_cache()
             if not self._filesystem.isdir(self._root):
                 raise FileNotFoundError("there is no such directory")
-            listed = self._filesystem.find(self._root, maxdepth=_DEEPEST, detail=True)
+            listed = self._found()
         except (OSError, ValueError, aiohttp.ClientError) as error:
             raise self._unreachable(error) from error
         return sorted(_archives(listed, root), key=lambda file: file.name)
@@ -56,7 +58,7 @@ class ArchiveDirectory:
     def read(self, file: ArchiveFile, max_bytes: int) -> bytes:
         """Content. Raises ``Skipped`` where it is larger than ``max_bytes`` or cannot be read."""
         try:
-            with self._filesystem.open(file.path, "rb") as handle:
+            with self._opened(file.path) as handle:
                 content: bytes = handle.read(max_bytes + 1)
         except (OSError, ValueError, aiohttp.ClientError) as error:
             raise Skipped(f"the archive cannot be read ({why(error, remote='://' in file.path)}); check its permissions") from error
@@ -64,9 +66,31 @@ class ArchiveDirectory:
             raise Skipped(f"the archive is larger than {max_bytes} bytes and is not read")
         return content
 
+    def _found(self) -> dict[str, dict[str, Any]]:
+        if not self._is_local:
+            found: dict[str, dict[str, Any]] = self._filesystem.find(self._root, maxdepth=_DEEPEST, detail=True)
+            return found
+        return {f"{self._root.rstrip('/')}{name}": info for name, info in _below(Local(self._root))}
+
+    def _opened(self, path: str) -> Any:
+        return open_regular(path, self._root) if self._is_local else self._filesystem.open(path)
+
     def _unreachable(self, error: Exception) -> Skipped:
         problem = why(error, remote="://" in self._directory)
         return Skipped(f"{redact(self._directory)} cannot be listed ({problem}); check jobmanager.archive.fs.dir and its permissions")
+
+
+def _below(listable: Local) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Files by their path below the directory; links are not followed."""
+    pending = [("", 1)]
+    while pending:
+        folder, depth = pending.pop()
+        for entry in listable.entries(folder):
+            name = f"{folder}/{entry.name}"
+            if entry.kind is Kind.FILE:
+                yield name, {"size": entry.bytes, "mtime": entry.modified}
+            elif entry.kind is Kind.DIRECTORY and depth < _DEEPEST:
+                pending.append((name, depth + 1))
 
 
 def _archives(listed: dict[str, dict[str, Any]], root: str) -> Iterator[ArchiveFile]:

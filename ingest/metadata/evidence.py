@@ -116,16 +116,17 @@ class _Reader:
             # Addresses come from Flink: only what an operator has registered is requested over a network.
             raise ValueError("it is below no registered storage root; register the root to have it read")
         read_at = root.readable(respelled) if root else local_path(directory)
+        within = root.reading if root else read_at
         if "://" not in read_at:
-            return self._rows(directory, read_at)
+            return self._rows(directory, read_at, within)
         # Clients of storages have their own ideas of patience; the thread of one that never answers is left behind.
         pool = ThreadPoolExecutor(1, "metadata")
         try:
-            return pool.submit(self._rows, directory, read_at).result(timeout=self.budget.seconds)
+            return pool.submit(self._rows, directory, read_at, within).result(timeout=self.budget.seconds)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _rows(self, directory: str, read_at: str) -> list[Reference | Snapshot]:
+    def _rows(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
         path = f"{read_at}/{NAME}"
         filesystem, inside = fsspec.core.url_to_fs(path)
         try:
@@ -137,7 +138,8 @@ class _Reader:
             raise
         if info.get("type") != "file":
             raise ValueError(f"it is a {info.get('type')}")
-        file = MetadataFile(f"{directory}/{NAME}", info.get("size"), modified_at(info), read_at=path)
+        size, modified = info.get("size"), modified_at(info)
+        file = MetadataFile(f"{directory}/{NAME}", size, modified, path, within)
         return rows_of(file, self._source.file_bytes)
 
     def _skip_unreachable(self, base: str, directory: str, error: Exception) -> list[Record]:

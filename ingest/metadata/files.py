@@ -23,13 +23,14 @@ class MetadataFile:
     """``path`` as given or found; ``size`` in bytes and ``modified`` (UTC) are ``None`` where the storage does not say.
 
     Where Weir reads another tree than the one Flink wrote to (a mount, a copy), ``path`` is Flink's, so that relative
-    references mean what they meant, and the bytes come from ``read_at``.
+    references mean what they meant, and the bytes come from ``read_at``. ``within`` is the root that this is to lie below.
     """
 
     path: str
     size: int | None = None
     modified: datetime | None = None
     read_at: str | None = None
+    within: str | None = None
 
     @property
     def directory(self) -> str:
@@ -39,7 +40,8 @@ class MetadataFile:
     def open(self) -> BinaryIO:
         path = self.path if self.read_at is None else self.read_at
         if "://" not in path:
-            return open_regular(_local(path), buffering=0)
+            within = None if self.within is None else _local(self.within)
+            return open_regular(_local(path), within, buffering=0)
         stream: BinaryIO = fsspec.open(path, "rb").open()
         return stream
 

@@ -21,7 +21,7 @@ _FOLDERS = ("ckpt", "sp")
 
 class Snapshots:
     def __init__(self, directory: Path, cluster: str) -> None:
-        self._cluster = cluster
+        self._cluster, self._directory = cluster, directory
         self._selection = SnapshotSelection()
         files = (path for folder in _FOLDERS for path in sorted((directory / folder).rglob(NAME)) if _lies_in(directory, path))
         self._files = {_key(path.parent.as_posix()): path for path in files}
@@ -53,7 +53,8 @@ class Snapshots:
         try:
             size = path.stat().st_size
             # When the copy was made says nothing of the file.
-            file = MetadataFile(f"{canonical(snapshot).removesuffix(f'/{NAME}')}/{NAME}", size, None, read_at=str(path))
+            written = f"{canonical(snapshot).removesuffix(f'/{NAME}')}/{NAME}"
+            file = MetadataFile(written, size, None, str(path), str(self._directory))
             return tuple(rows_of(file, MOST_FILE_BYTES)), size
         except (Skipped, BadUri, OSError) as error:
             return (Skip(str(path), "bad_metadata" if isinstance(error, Skipped) else "unreadable_file", str(error)),), 0

@@ -4,36 +4,34 @@ import hashlib
 import os
 import uuid
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, BinaryIO
 
-from ingest.storage import folders
+from ingest.storage.local_files import LocalFiles
 from ingest.wording import count_text
 
 _CHUNK_BYTES = 1 << 20
 
 
 def same(here: Any, name: str, there: Any, other: str) -> bool:
-    """Whether two files have the same bytes. File systems are fsspec's, ``None`` the local one."""
+    """Whether two files have the same bytes. File systems are fsspec's, or :class:`LocalFiles`."""
     return _digest(here, name) == _digest(there, other)
 
 
-def to_local(here: Any, name: str, target: Path) -> None:
+def to_local(here: Any, name: str, there: LocalFiles, target: str) -> None:
     """Raises ``FileExistsError`` where ``target`` is there, ``OSError`` where the copy differs. Times and modes are kept where known."""
-    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+    part = _part_of(target)
     try:
-        with part.open("xb") as out:
+        with there.create(part) as out:
             digest = _digest(here, name, out)
             out.flush()
             os.fsync(out.fileno())
-        _compare(digest, _digest(None, str(part)), name)
-        if here is None:
-            found = Path(name).stat()
-            os.utime(part, ns=(found.st_atime_ns, found.st_mtime_ns))
-            folders.like(part, found)
-        _put_in_place(part, target)
+        _compare(digest, _digest(there, part), name)
+        if isinstance(here, LocalFiles):
+            there.dress(part, here.stat(name), times=True)
+        _put_in_place(there, part, target)
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            there.unlink(part)
 
 
 def within(filesystem: Any, name: str, target: str) -> None:
@@ -66,32 +64,40 @@ def first_bytes(here: Any, name: str, there: Any, target: str, size: int, *, ren
     Readable to whom the directory is, dated now. Raises ``FileExistsError`` where ``target`` is there, ``OSError`` where the file is
     shorter or the copy differs.
     """
-    aside = renames or there is None
-    part = f"{target.rpartition('/')[0]}/.{target.rpartition('/')[2]}.{uuid.uuid4().hex}.part" if aside else target
-    if there is not None and there.exists(target):
+    if isinstance(there, LocalFiles):
+        return _first_to_local(here, name, there, target, size)
+    part = _part_of(target) if renames else target
+    if there.exists(target):
         raise FileExistsError(target)
     try:
-        with Path(part).open("xb") if there is None else there.open(part, "wb") as out:
+        with there.open(part, "wb") as out:
             digest = _digest(here, name, out, size)
-            if there is None:
-                out.flush()
-                os.fsync(out.fileno())
-        if there is not None:
-            there.invalidate_cache(there._parent(part))
+        there.invalidate_cache(there._parent(part))
         _compare(digest, _digest(there, part), name)
-        if there is None:
-            folders.like(Path(part), Path(target).parent.stat(), 0o666)
-            _put_in_place(Path(part), Path(target))
-        elif aside:
+        if renames:
             there.mv(part, target)
     except BaseException:
-        if there is not None:
-            with suppress(OSError):
-                there.rm_file(part)
+        with suppress(OSError):
+            there.rm_file(part)
         raise
+    return digest
+
+
+def _first_to_local(here: Any, name: str, there: LocalFiles, target: str, size: int) -> str:
+    part = _part_of(target)
+    try:
+        with there.create(part) as out:
+            digest = _digest(here, name, out, size)
+            out.flush()
+            os.fsync(out.fileno())
+        _compare(digest, _digest(there, part), name)
+        with there.at(target) as (within, _):
+            around = os.fstat(within)
+        there.dress(part, around, 0o666)
+        _put_in_place(there, part, target)
     finally:
-        if there is None:
-            Path(part).unlink(missing_ok=True)
+        with suppress(OSError):
+            there.unlink(part)
     return digest
 
 
@@ -100,22 +106,28 @@ def first_digest(here: Any, name: str, size: int) -> str:
     return _digest(here, name, size=size)
 
 
-def _put_in_place(part: Path, target: Path) -> None:
+def _part_of(target: str) -> str:
+    folder, _, name = target.rpartition("/")
+    return f"{folder}/.{name}.{uuid.uuid4().hex}.part"
+
+
+def _put_in_place(there: LocalFiles, part: str, target: str) -> None:
     try:
-        os.link(part, target)
+        there.link(part, there, target)
     except FileExistsError:
         raise
     except OSError:
         # No links here, so there is no step that both is atomic and refuses to overwrite.
-        if target.exists():
+        with suppress(FileNotFoundError):
+            there.stat(target)
             raise FileExistsError(f"{target} exists") from None
-        part.rename(target)
+        there.rename(part, target)
 
 
 def _digest(filesystem: Any, name: str, copy: BinaryIO | None = None, size: int | None = None) -> str:
     """SHA-256 of the content, or of its first ``size`` bytes, which are written to ``copy`` on the way."""
     digest, left = hashlib.sha256(), size
-    with Path(name).open("rb") if filesystem is None else filesystem.open(name, "rb") as source:
+    with filesystem.open(name, "rb") as source:
         while chunk := source.read(_CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)):
             digest.update(chunk)
             if copy is not None:

@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 import fsspec
 
+from ingest import beneath
 from ingest.storage.instants import cut, modified_at, of_nanoseconds
 from ingest.uris import canonical
 
@@ -56,14 +58,18 @@ def directories(reading: str) -> Directories:
 
 
 class Local:
+    """No link below the root is followed, whoever puts one there meanwhile."""
+
     def __init__(self, path: str) -> None:
         self._path = path.rstrip("/")
 
     def entries(self, below: str) -> Iterator[Entry]:
-        with os.scandir(f"{self._path}{below}" or "/") as found:
+        place = f"{self._path}{below}"
+        with self._opened(below) as here, os.scandir(here) as found:
             for entry in found:
                 if entry.is_symlink():
-                    yield Entry(entry.name, Kind.LINK, target=os.path.realpath(entry.path))
+                    target = os.path.realpath(f"{place}/{entry.name}")
+                    yield Entry(entry.name, Kind.LINK, target=target)
                 elif entry.is_dir(follow_symlinks=False):
                     yield Entry(entry.name, Kind.DIRECTORY)
                 elif entry.is_file(follow_symlinks=False):
@@ -74,8 +80,21 @@ class Local:
                     yield Entry(entry.name, Kind.FILE, stat.st_size, of_nanoseconds(stat.st_mtime_ns))
 
     def identity(self, below: str) -> Hashable:
-        found = os.stat(f"{self._path}{below}" or "/")  # noqa: PTH116 - a path is made for every directory
+        with beneath.folder(self._path or "/", self._names(below)) as here:
+            found = os.fstat(here)
         return found.st_dev, found.st_ino
+
+    @contextmanager
+    def _opened(self, below: str) -> Iterator[int]:
+        with beneath.folder(self._path or "/", self._names(below)) as passing:
+            here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=passing)
+        try:
+            yield here
+        finally:
+            os.close(here)
+
+    def _names(self, below: str) -> tuple[str, ...]:
+        return beneath.steps("/", below or "/")
 
 
 class S3:

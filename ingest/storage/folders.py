@@ -1,9 +1,9 @@
 """Folders in other people's storage: made as the ones around them are, whatever this process may show of its own files."""
 
 import os
-import stat
-from contextlib import suppress
 from pathlib import Path
+
+from ingest import beneath
 
 
 def make(folder: Path) -> None:
@@ -19,11 +19,8 @@ def make(folder: Path) -> None:
         folder.mkdir()
     except FileExistsError:
         return
-    like(folder, around, 0o7777 & ~stat.S_ISVTX & ~stat.S_IWOTH)
-
-
-def like(path: Path, other: os.stat_result, mask: int = 0o777) -> None:
-    """The same owner where that is allowed, and the same mode."""
-    with suppress(OSError):
-        os.chown(path, other.st_uid, other.st_gid)
-    path.chmod(stat.S_IMODE(other.st_mode) & mask)
+    made = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        beneath.like(made, around, beneath.AS_AROUND)
+    finally:
+        os.close(made)

@@ -3,11 +3,13 @@
 import os
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import fsspec
 
+from ingest.storage.local_files import LocalFiles
 from ingest.storage.tree import RENAMES
 
 
@@ -16,19 +18,23 @@ class AlreadyWritten(FileExistsError):
 
 
 class PlanFolder:
-    """``uri`` is a path or any fsspec URI; it need not exist yet."""
+    """``uri`` is a path or any fsspec URI; it need not exist yet.
 
-    def __init__(self, uri: str) -> None:
+    ``within``: the root that others may write below, too. No link below it, or below the folder, is followed.
+    """
+
+    def __init__(self, uri: str, within: str | None = None) -> None:
         self.uri = uri.rstrip("/")
         self._filesystem, self._root = fsspec.core.url_to_fs(self.uri)
-        self._local = Path(self._root) if "file" in _protocols(self._filesystem) else None
+        is_local = "file" in _protocols(self._filesystem)
+        self._local = LocalFiles(within or str(Path(self._root).parent)) if is_local else None
 
     def write(self, name: str, content: bytes) -> None:
         """On disk when this returns, as a whole or not at all; raises :class:`AlreadyWritten`."""
+        path = f"{self._root}/{name}"
         if self._local is not None:
-            _write_once(self._local / name, content)
+            _write_once(self._local, path, content)
         else:
-            path = f"{self._root}/{name}"
             if self._filesystem.exists(path):
                 raise AlreadyWritten(name)
             if not RENAMES.intersection(_protocols(self._filesystem)):
@@ -41,55 +47,60 @@ class PlanFolder:
 
     def read(self, name: str) -> bytes:
         """Raises ``FileNotFoundError``."""
+        if self._local is not None:
+            with self._local.open(f"{self._root}/{name}") as file:
+                return file.read()
         content: bytes = self._filesystem.cat_file(f"{self._root}/{name}")
         return content
 
     def open(self, name: str) -> Any:
         """A seekable stream, for readers that want a part of a large file."""
-        return self._filesystem.open(f"{self._root}/{name}", "rb")
+        return (self._local or self._filesystem).open(f"{self._root}/{name}", "rb")
 
     def exists(self, name: str) -> bool:
+        if self._local is not None:
+            with suppress(FileNotFoundError):
+                self._local.stat(f"{self._root}/{name}")
+                return True
+            return False
         self._filesystem.invalidate_cache()
         return bool(self._filesystem.exists(f"{self._root}/{name}"))
 
     def names(self, below: str) -> list[str]:
         """File names directly below a folder of it, sorted; none where the folder is not there."""
+        place = f"{self._root}/{below}"
         self._filesystem.invalidate_cache()
         try:
-            found = self._filesystem.ls(f"{self._root}/{below}", detail=False)
+            found = self._local.names(place) if self._local else self._filesystem.ls(place, False)
         except FileNotFoundError:
             return []
         return sorted(name for path in found if not (name := str(path).rstrip("/").rpartition("/")[2]).startswith("."))
 
     def remove(self) -> None:
         """The whole folder; only for plans that never came to be and those that are forgotten."""
-        if self._filesystem.exists(self._root):
+        if self._local is not None:
+            self._local.remove_tree(self._root)
+        elif self._filesystem.exists(self._root):
             self._filesystem.rm(self._root, recursive=True)
 
 
-def _write_once(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.parent / f".{path.name}.{secrets.token_hex(6)}"
+def _write_once(local: LocalFiles, path: str, content: bytes) -> None:
+    folder, _, name = path.rpartition("/")
+    draft = f"{folder}/.{name}.{secrets.token_hex(6)}"
+    local.make_folder_of(path, private=True)
     try:
-        with draft.open("xb") as out:
+        with local.create(draft) as out:
             out.write(content)
             out.flush()
             os.fsync(out.fileno())
         try:
-            os.link(draft, path)  # unlike a rename it never replaces what is there
+            local.link(draft, local, path)
         except FileExistsError as error:
-            raise AlreadyWritten(str(path)) from error
+            raise AlreadyWritten(path) from error
     finally:
-        draft.unlink(missing_ok=True)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        with suppress(OSError):
+            local.unlink(draft)
+    local.sync_folder_of(path)
 
 
 def _protocols(filesystem: Any) -> Iterator[str]:

@@ -2,6 +2,9 @@
 
 Paths are what a listing gave as ``listed_path``: a plain local path or an fsspec URI. Nothing here ever overwrites a file
 or touches a directory's other contents, and a file is only taken away where it still is what was expected.
+
+``within`` is the root that a path lies below, as its reader names it: no link below it is followed (``ingest/beneath.py``).
+Without it, only the entry itself must be no link.
 """
 
 import errno
@@ -9,15 +12,16 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
 import fsspec
 
+from ingest.beneath import LeadsElsewhere
 from ingest.errors import IngestError
-from ingest.storage import copying, folders
+from ingest.storage import copying
 from ingest.storage.instants import cut, modified_at, of_nanoseconds
+from ingest.storage.local_files import LocalFiles
 from ingest.storage.roots import local_path
 from ingest.wording import count_text
 
@@ -37,6 +41,14 @@ class Occupied(TreeError):
     """The target exists already, and is not overwritten."""
 
 
+class NotAFile(TreeError):
+    """A link, a directory or what else is no regular file."""
+
+
+class Linked(TreeError):
+    """The file is a link, or lies behind one; nothing was looked at, moved or deleted there."""
+
+
 class Changed(TreeError):
     """The file is not what was expected of it; it was left alone."""
 
@@ -49,12 +61,12 @@ class Stat:
     modified: datetime | None
 
 
-def stat(path: str) -> Stat:
+def stat(path: str, within: str | None = None) -> Stat:
     """Raises ``Gone`` where there is no file, other ``TreeError`` where that is unknown."""
-    filesystem, name = _at(path)
+    filesystem, name = _at(path, within)
     try:
-        if filesystem is None:
-            found = Path(name).lstat()
+        if isinstance(filesystem, LocalFiles):
+            found = filesystem.stat(name)
             _only_files(path, found.st_mode)
             return Stat(found.st_size, of_nanoseconds(found.st_mtime_ns))
         filesystem.invalidate_cache(filesystem._parent(name))
@@ -62,56 +74,60 @@ def stat(path: str) -> Stat:
     except (OSError, ValueError) as error:
         raise _error("looked at", path, error) from error
     if info.get("type") != "file":
-        raise TreeError(f"{path} is not a file; only files are moved and deleted.")
+        raise NotAFile(f"{path} is not a file; only files are moved and deleted.")
     return Stat(int(info.get("size") or 0), cut(modified_at(info)))
 
 
-def exists(path: str) -> bool:
+def exists(path: str, within: str | None = None) -> bool:
     """Raises ``TreeError`` where that is unknown: a file that cannot be seen need not be gone."""
     try:
-        stat(path)
+        stat(path, within)
     except Gone:
         return False
     return True
 
 
-def move(path: str, target: str, expected: Stat | None = None) -> None:
+Within = tuple[str | None, str | None]
+"""The roots of a path and of its target."""
+
+
+def move(path: str, target: str, expected: Stat | None = None, within: Within = (None, None)) -> None:
     """Afterwards the file is at ``target`` and not at ``path``; after any error, still (also) at ``path``.
 
     One step where the file system can. Across file systems and on object stores the copy is made under another name,
     compared, put in place, and only then the original deleted. A move that was cut off in between is finished by
     repeating it. Directories on the way to ``target`` are made. Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
     """
-    _check(path, expected)
-    here, name = _at(path)
-    there, goal = _at(target)
+    _check(path, expected, within[0])
+    here, name = _at(path, within[0])
+    there, goal = _at(target, within[1])
     try:
-        if here is None and there is None:
-            _move_locally(Path(name), Path(goal), expected)
-        elif here is there and here is not None and _protocol(here) in RENAMES:
+        if isinstance(here, LocalFiles) and isinstance(there, LocalFiles):
+            _move_locally((here, name), (there, goal), expected, within)
+        elif here is there and _protocol(here) in RENAMES:
             _refuse_occupied(target)
             here.makedirs(here._parent(goal), exist_ok=True)
             here.mv(name, goal)
         else:
-            copy(path, target, expected)
-            delete(path, expected)
+            copy(path, target, expected, within)
+            delete(path, expected, within[0])
     except (OSError, ValueError) as error:
         raise _error("moved", path, error) from error
 
 
-def copy(path: str, target: str, expected: Stat | None = None) -> None:
+def copy(path: str, target: str, expected: Stat | None = None, within: Within = (None, None)) -> None:
     """A verified copy; one that is there already with the same content is left as it is. Raises as ``move`` does."""
-    before = _check(path, expected)
-    here, name = _at(path)
-    there, goal = _at(target)
+    before = _check(path, expected, within[0])
+    here, name = _at(path, within[0])
+    there, goal = _at(target, within[1])
     try:
-        if exists(target):
+        if exists(target, within[1]):
             if copying.same(here, name, there, goal):
                 return
             raise Occupied(f"{target} exists and differs from {path}; move it away, then try again.")
-        if there is None:
-            folders.make(Path(goal).parent)
-            copying.to_local(here, name, Path(goal))
+        if isinstance(there, LocalFiles):
+            there.make_folder_of(goal)
+            copying.to_local(here, name, there, goal)
         elif here is there:
             there.makedirs(there._parent(goal), exist_ok=True)
             copying.within(there, name, goal)
@@ -122,61 +138,62 @@ def copy(path: str, target: str, expected: Stat | None = None) -> None:
         raise Occupied(f"{target} was created in between; look at it, then try again.") from error
     except (OSError, ValueError) as error:
         raise _error("copied", path, error) from error
-    if stat(path) != before:
+    if stat(path, within[0]) != before:
         raise Changed(f"{path} was written to while it was copied; it was left alone, and so was the copy {target}.")
 
 
-def copy_first(path: str, target: str, size: int) -> str:
+def copy_first(path: str, target: str, size: int, within: Within = (None, None)) -> str:
     """The first ``size`` bytes of a file that only grows, verified; their SHA-256. Raises as ``copy`` does.
 
     What is there already stays if it is the same, else :class:`Occupied`.
     """
-    here, name = _at(path)
-    there, goal = _at(target)
-    if stat(path).bytes < size:
+    here, name = _at(path, within[0])
+    there, goal = _at(target, within[1])
+    if stat(path, within[0]).bytes < size:
         raise Changed(f"{path} has fewer than {count_text(size, 'byte')}.")
     try:
-        if exists(target):
+        if exists(target, within[1]):
             digest = copying.first_digest(here, name, size)
-            if stat(target).bytes == size and copying.first_digest(there, goal, size) == digest:
+            if stat(target, within[1]).bytes == size and copying.first_digest(there, goal, size) == digest:
                 return digest
             raise Occupied(f"{target} exists and differs from {path}.")
-        if there is None:
-            folders.make(Path(goal).parent)
+        if isinstance(there, LocalFiles):
+            there.make_folder_of(goal)
         else:
             there.makedirs(there._parent(goal), exist_ok=True)
-        return copying.first_bytes(here, name, there, goal, size, renames=there is not None and _protocol(there) in RENAMES)
+        renames = not isinstance(there, LocalFiles) and _protocol(there) in RENAMES
+        return copying.first_bytes(here, name, there, goal, size, renames=renames)
     except FileExistsError as error:
         raise Occupied(f"{target} was created in between.") from error
     except (OSError, ValueError) as error:
         raise _error("copied", path, error) from error
 
 
-def delete(path: str, expected: Stat | None = None) -> None:
+def delete(path: str, expected: Stat | None = None, within: str | None = None) -> None:
     """One file, for good. Raises ``Gone``, ``Changed``, ``TreeError``."""
-    _check(path, expected)
-    filesystem, name = _at(path)
+    _check(path, expected, within)
+    filesystem, name = _at(path, within)
     try:
-        if filesystem is None:
-            Path(name).unlink()
+        if isinstance(filesystem, LocalFiles):
+            filesystem.unlink(name)
         else:
             filesystem.rm_file(name)
     except (OSError, ValueError) as error:
         raise _error("deleted", path, error) from error
 
 
-def remove_empty(path: str) -> None:
-    """A directory that was seen to be empty, where there are any; one that is not empty, or not to be had, stays."""
-    filesystem, name = _at(path)
+def remove_empty(path: str, within: str | None = None) -> None:
+    """A directory that holds no file, with those in it; one that holds some, or is not to be had, stays. Object stores have none."""
+    filesystem, name = _at(path, within)
     with suppress(OSError, ValueError):
-        if filesystem is None:
-            Path(name).rmdir()
+        if isinstance(filesystem, LocalFiles):
+            filesystem.remove_empty(name)
         elif _protocol(filesystem) in RENAMES:
             filesystem.rmdir(name)
 
 
-def _check(path: str, expected: Stat | None) -> Stat:
-    found = stat(path)
+def _check(path: str, expected: Stat | None, within: str | None) -> Stat:
+    found = stat(path, within)
     if expected is not None and found != expected:
         raise Changed(
             f"{path} has {count_text(found.bytes, 'byte')} of {found.modified}, "
@@ -185,21 +202,27 @@ def _check(path: str, expected: Stat | None) -> Stat:
     return found
 
 
-def _move_locally(path: Path, target: Path, expected: Stat | None) -> None:
-    folders.make(target.parent)
+def _move_locally(
+    source: tuple[LocalFiles, str],
+    goal: tuple[LocalFiles, str],
+    expected: Stat | None,
+    within: Within,
+) -> None:
+    (here, path), (there, target) = source, goal
+    there.make_folder_of(target)
     try:
-        # Unlike a rename, a link never replaces what is there. Content and times stay, as it is the same file.
-        os.link(path, target, follow_symlinks=False)
+        # Content and times stay, as it is the same file.
+        here.link(path, there, target)
     except FileExistsError as error:
-        if not path.samefile(target):
+        if not os.path.samestat(here.stat(path), there.stat(target)):
             raise Occupied(f"{target} exists and is not {path}; move it away, then try again.") from error
         # A move that was cut off between the two steps.
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
             raise
         # Another device, or a file system without links.
-        copy(str(path), str(target), expected)
-    delete(str(path), expected)
+        copy(path, target, expected, within)
+    delete(path, expected, within[0])
 
 
 def _refuse_occupied(target: str) -> None:
@@ -207,10 +230,10 @@ def _refuse_occupied(target: str) -> None:
         raise Occupied(f"{target} exists; move it away, then try again.")
 
 
-def _at(path: str) -> tuple[Any, str]:
-    """The file system, ``None`` for the local one, and the path in its own terms."""
+def _at(path: str, within: str | None) -> tuple[Any, str]:
+    """The file system, and the path in its own terms."""
     if "://" not in path or path.startswith("file:"):
-        return None, local_path(path)
+        return LocalFiles(within and local_path(within)), local_path(path)
     try:
         # Without the cache of listings: what is to be deleted is looked at as it is now.
         filesystem, name = fsspec.core.url_to_fs(path, use_listings_cache=False)
@@ -226,12 +249,14 @@ def _protocol(filesystem: Any) -> str:
 
 def _only_files(path: str, mode: int) -> None:
     if not S_ISREG(mode):
-        raise TreeError(f"{path} is not a file; only files are moved and deleted.")
+        raise NotAFile(f"{path} is not a file; only files are moved and deleted.")
 
 
 def _error(done: str, path: str, error: Exception) -> TreeError:
     if isinstance(error, TreeError):
         return error
+    if isinstance(error, LeadsElsewhere):
+        return Linked(f"{path} was not {done}: {error}.")
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return Gone(f"There is no file {path}.")
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__

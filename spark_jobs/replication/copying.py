@@ -74,16 +74,17 @@ def copy_batch(request: Request, round_: int, batch: Batch) -> list[Failure]:
 
 def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
     """SHA-256 of what is in the copy now. Raises ``TreeError``, ``Refused``."""
-    path, target = origin.readable(entry.path), replica.at(entry.name)
-    found = tree.stat(path)
+    root, target = origin.root_of(entry.path), replica.at(entry.name)
+    path, within = root.readable(entry.path), (root.reading, replica.reading)
+    found = tree.stat(path, root.reading)
     if entry.whole and found.bytes != entry.bytes:
         raise tree.Changed(f"{entry.path} has {found.bytes:,} bytes, and {entry.bytes:,} by its _metadata; nothing of it was copied.")
     try:
-        return tree.copy_first(path, target, entry.bytes)
+        return tree.copy_first(path, target, entry.bytes, within)
     except tree.Occupied:
         # Only this copy writes here, and the name is of this file alone: half of it, or damaged since.
         replica.remove(entry.name)
-        return tree.copy_first(path, target, entry.bytes)
+        return tree.copy_first(path, target, entry.bytes, within)
 
 
 def in_threads(request: Request, round_: int, found: Sequence[Batch]) -> Iterator[Sequence[Failure]]:

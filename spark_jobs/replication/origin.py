@@ -16,16 +16,18 @@ _CHECKPOINT = re.compile(r"chk-(\d{1,18})")
 
 @dataclass(frozen=True)
 class Found:
-    """A checkpoint with a ``_metadata``. ``directory`` is canonical."""
+    """A checkpoint with a ``_metadata``. ``directory`` is canonical; ``within`` is the root that ``read_at`` lies below."""
 
     checkpoint_id: int
     directory: str
     bytes: int
     modified: datetime | None
     read_at: str
+    within: str
 
     def file(self) -> MetadataFile:
-        return MetadataFile(f"{self.directory}/{NAME}", self.bytes, self.modified, read_at=self.read_at)
+        path = f"{self.directory}/{NAME}"
+        return MetadataFile(path, self.bytes, self.modified, self.read_at, self.within)
 
 
 @dataclass(frozen=True)
@@ -33,25 +35,27 @@ class Origin:
     roots: Sequence[Root]
     spellings: Spellings
 
-    def readable(self, path: str) -> str:
-        """Where a canonical path is read. Raises :class:`Refused` for what is below no registered root."""
+    def root_of(self, path: str) -> Root:
+        """The one that a canonical path lies below. Raises :class:`Refused` for what is below no registered root."""
         within = [root for root in self.roots if is_below(path, root.uri)]
         if not within:
             raise Refused(f"{path} is below no registered storage root; register the root that it lies in, then replicate again.")
-        return max(within, key=lambda root: len(root.uri)).readable(path)
+        return max(within, key=lambda root: len(root.uri))
 
     def checkpoints(self, source: str) -> Iterator[Found]:
         """Newest first. Raises ``OSError`` where the directory cannot be listed."""
-        listable = directories(self.readable(source))
+        root = self.root_of(source)
+        listable, below = directories(root.reading), root.readable(source).removeprefix(root.reading)
         try:
-            numbered = [(int(match[1]), entry.name) for entry in listable.entries("") if (match := _CHECKPOINT.fullmatch(entry.name))]
+            numbered = [(int(match[1]), entry.name) for entry in listable.entries(below) if (match := _CHECKPOINT.fullmatch(entry.name))]
         except FileNotFoundError:
             return
         for checkpoint_id, name in sorted(numbered, reverse=True):
             directory = f"{source}/{name}"
             try:
-                entries = [entry for entry in listable.entries(f"/{name}") if entry.name == NAME and entry.kind is Kind.FILE]
+                entries = [entry for entry in listable.entries(f"{below}/{name}") if entry.name == NAME and entry.kind is Kind.FILE]
             except (FileNotFoundError, NotADirectoryError):
                 continue
             for entry in entries:
-                yield Found(checkpoint_id, directory, entry.bytes, entry.modified, f"{self.readable(directory)}/{NAME}")
+                read_at = f"{root.readable(directory)}/{NAME}"
+                yield Found(checkpoint_id, directory, entry.bytes, entry.modified, read_at, root.reading)

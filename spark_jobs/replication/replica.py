@@ -70,7 +70,7 @@ class Replica:
         written = request.destination.rstrip("/") or "/"
         self.uri = f"file:{written}" if written.startswith("/") else written
         self.reading = local_path(request.read_at or self.uri).rstrip("/") or "/"
-        self.records = PlanFolder(f"{self.reading}/{RECORDS}")
+        self.records = PlanFolder(f"{self.reading}/{RECORDS}", self.reading)
 
     @classmethod
     def opened(cls, request: Request) -> "Replica":
@@ -91,13 +91,10 @@ class Replica:
         return replica
 
     def at(self, name: str) -> str:
-        """Where a file of it is read and written. Raises :class:`Refused` where that is not within it."""
-        path = f"{self.reading}/{name}"
+        """Where a file of it is read and written. Raises :class:`Refused` for what is no name in it."""
         if ".." in name.split("/") or name.startswith("/"):
             raise Refused(f"{name!r} is no name of a copy.")
-        if "://" not in path and not Path(path).parent.resolve().is_relative_to(Path(self.reading).resolve()):
-            raise Refused(f"{path} leads out of the copy, by a link; remove the link. Nothing is written or deleted there.")
-        return path
+        return f"{self.reading}/{name}"
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
         """Bytes of those that are there, a listing for each directory."""
@@ -113,13 +110,13 @@ class Replica:
     def remove(self, name: str) -> None:
         """It need not be there. Raises ``TreeError``."""
         with suppress(tree.Gone):
-            tree.delete(self.at(name))
+            tree.delete(self.at(name), within=self.reading)
 
     def remove_empty(self, folders: Iterable[str]) -> None:
         """Directories that nothing is left in."""
         for folder in sorted(set(folders), reverse=True):
             if "/" in folder and not any(True for _ in self._entries(f"/{folder}")):
-                tree.remove_empty(self.at(folder))
+                tree.remove_empty(self.at(folder), self.reading)
 
     def remove_parts(self, names: Iterable[str]) -> None:
         """What killed processes left half written beside these."""
@@ -167,7 +164,7 @@ class Replica:
     def forget(self, rounds: Iterable[int]) -> None:
         """Records that no ledger needs any more."""
         for number in rounds:
-            PlanFolder(f"{self.records.uri}/rounds/{number:08}").remove()
+            PlanFolder(f"{self.records.uri}/rounds/{number:08}", self.reading).remove()
 
     def _take_up(self, ledger: Ledger, number: int, written: set[str]) -> None:
         content = self.read(number, PLAN)

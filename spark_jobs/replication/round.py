@@ -55,7 +55,7 @@ def refuse_origin(request: Request) -> None:
     """Raises :class:`Refused` where the destination lies in a registered root, or a root in it, by name or by what is at its place."""
     there = Replica(request)
     origin = origin_of(request)
-    origin.readable(request.source)
+    origin.root_of(request.source)
     places = {canonical(place, origin.spellings) for place in (there.uri, there.reading)}
     for root in origin.roots:
         others = {root.uri, canonical(root.reading, origin.spellings)}
@@ -161,7 +161,8 @@ class _Run:
                 rewrite(original.open, out, self._mover(plan))
             self._refuse_outside(plan, MetadataFile(moved.path))
             size = Path(moved.path).stat().st_size
-            tree.copy_first(moved.path, self.replica.at(plan.metadata_name), size)
+            target = self.replica.at(plan.metadata_name)
+            tree.copy_first(moved.path, target, size, (None, self.replica.reading))
         said = {"checkpoint_id": plan.checkpoint_id, "plan": plan.name, "at": datetime.now(UTC).isoformat(), "metadata_bytes": size}
         self.replica.write(plan.round, records.COMPLETE, json.dumps(said).encode())
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import fsspec
 import pyarrow as pa
 
 from ingest.metadata import references
 from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata, MetadataError
 from ingest.metadata.files import MetadataFile
+from ingest.storage.directories import Kind, directories
 from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import local_path
 from ingest.uris import PLAIN, Spellings, canonical_column
@@ -34,7 +34,8 @@ def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Batches of ``PARSED``, in the order of the files asked for; files are streamed, never held whole."""
     for batch in batches:
         for row in batch.to_pylist():
-            file = MetadataFile(row["path"], row["bytes"], _aware(row["modified"]), read_at=row["read_path"])
+            modified, within = _aware(row["modified"]), _read_root(row)
+            file = MetadataFile(row["path"], row["bytes"], modified, row["read_path"], within)
             yield from _parsed(file, row)
 
 
@@ -88,18 +89,26 @@ def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _beside(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     directory = row["path"].rsplit("/", 2)[0]
     read_directory = row["read_path"].rsplit("/", 2)[0]
-    remote = "://" in read_directory
+    read_root = _read_root(row)
     try:
-        filesystem, root = fsspec.core.url_to_fs(read_directory if remote else local_path(read_directory), use_listings_cache=False)
-        names = [str(name).rstrip("/").rsplit("/", 1)[-1] for name in filesystem.ls(root, detail=False)]
-        for name in sorted(name for name in names if name.startswith("chk-")):
-            if filesystem.exists(f"{root.rstrip('/')}/{name}/{METADATA_NAME}"):
+        listable = directories(local_path(read_root))
+        below = read_directory.removeprefix(read_root)
+        found = [one.name for one in listable.entries(below) if one.kind is Kind.DIRECTORY]
+        for name in sorted(name for name in found if name.startswith("chk-")):
+            files = listable.entries(f"{below}/{name}")
+            if any(one.name == METADATA_NAME and one.kind is Kind.FILE for one in files):
                 yield {
                     "audit_id": row["audit_id"], "root": row["root"], "bytes": None, "modified": None,
                     "path": f"{directory}/{name}/{METADATA_NAME}", "read_path": f"{read_directory}/{name}/{METADATA_NAME}",
                 }  # fmt: skip
     except (OSError, ValueError):
         return
+
+
+def _read_root(row: Mapping[str, Any]) -> str:
+    """Where the root of a row is read: ``read_path`` without what its ``path`` has below the root."""
+    steps = row["path"].removeprefix(row["root"].rstrip("/")).count("/")
+    return str(row["read_path"]).rsplit("/", steps)[0] or "/"
 
 
 def canonicalised(

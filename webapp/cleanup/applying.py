@@ -121,7 +121,7 @@ class Applying:
             if row.outcome == FileOutcome.QUARANTINED:
                 self._quarantined.add(row.path)
             elif row.outcome != FileOutcome.GONE:
-                self._watch.read(MetadataFile(row.path, read_at=planned[row.path].source))
+                self._watch.read(_metadata_of(planned[row.path]))
 
     def _refuse_future(self) -> None:
         """What a plan rests on has happened."""
@@ -171,6 +171,10 @@ class Applying:
         )
         kept = f", but for {left:,} that stay in quarantine; the journal says why" if left else ""
         raise PutBack(f"{why}. Everything that the plan had moved was put back{kept}. Look for a directory that has two names.")
+
+
+def _metadata_of(file: Planned) -> MetadataFile:
+    return MetadataFile(file.path, read_at=file.source, within=file.base)
 
 
 def _words(lost: Sequence[Reference]) -> str:

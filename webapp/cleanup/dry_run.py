@@ -10,7 +10,7 @@ from webapp.cleanup.plan_reader import PlanReader
 
 def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
     """Files by what would be found of them, and the bytes of those that are as planned. Raises ``PlanDamaged``."""
-    files = files or TreeFiles()
+    files = files or TreeFiles.of(reader.manifest)
     places = Places(reader.manifest, reader.name)
     found: Counter[str] = Counter()
     for chunk in reader.chunks():

@@ -130,7 +130,7 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
         if not CleanupPlan.objects.filter(pk=plan.pk, state=state).exists():
             raise Stopped(f"Plan {plan.short_name} was ordered something else in between.")
 
-    return Run(reader, TreeFiles(), RateLimit(plan.files_per_s), timezone.now, hold, done, by, ordered_by)
+    return Run(reader, TreeFiles.of(reader.manifest), RateLimit(plan.files_per_s), timezone.now, hold, done, by, ordered_by)
 
 
 class _Progress:

@@ -2,13 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import fsspec
 
 from ingest.metadata.files import MetadataFile
-from ingest.network.uris import spelled_as
-from ingest.storage.instants import modified_at
+from ingest.storage import tree
+from ingest.storage.directories import Directories, Entry, Kind, directories
 from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import Root
 
@@ -18,40 +15,49 @@ _DATA_OF_A_JOB = frozenset({"shared", "taskowned", "dstl"})
 
 
 def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
-    """By canonical path, with where to read it. A root that is not there has none. Raises ``OSError`` for what cannot be listed."""
+    """By canonical path, with where to read it. A root that is not there has none. Raises ``OSError`` for what cannot be listed.
+
+    Links to directories are not followed; audits report them, as doubts. A ``_metadata`` that is a link is read if it leads to a
+    file below its root, else reading it fails: it may refer to anything.
+    """
     for root in roots:
-        filesystem, start = fsspec.core.url_to_fs(root.reading)
-        filesystem.invalidate_cache()
-        pending = [(start.rstrip("/"), False)]
+        listable = directories(root.reading)
+        pending = [("", False)]
         while pending:
             folder, is_job = pending.pop()
-            for entry in _entries(filesystem, folder):
-                name = entry["name"].rstrip("/").rpartition("/")[2]
-                if name == METADATA_NAME and entry["type"] == "file":
-                    yield _file(filesystem, root, entry)
-                elif entry["type"] != "directory" or entry.get("islink") or (is_job and name in _DATA_OF_A_JOB):
+            for entry in _entries(listable, folder):
+                place = f"{folder}/{entry.name}"
+                if entry.name == METADATA_NAME and entry.kind is not Kind.DIRECTORY:
+                    yield _file(root, place, entry)
+                elif entry.kind is not Kind.DIRECTORY or (is_job and entry.name in _DATA_OF_A_JOB):
                     continue
-                elif _SNAPSHOT.fullmatch(name):
-                    yield from _of_snapshot(filesystem, root, entry["name"].rstrip("/"))
+                elif _SNAPSHOT.fullmatch(entry.name):
+                    yield from _of_snapshot(root, place)
                 else:
-                    pending.append((entry["name"].rstrip("/"), bool(_JOB.fullmatch(name))))
+                    pending.append((place, bool(_JOB.fullmatch(entry.name))))
 
 
-def _of_snapshot(filesystem: Any, root: Root, folder: str) -> Iterator[MetadataFile]:
+def _of_snapshot(root: Root, folder: str) -> Iterator[MetadataFile]:
+    """One look, however many files are beside it."""
+    place = f"{folder}/{METADATA_NAME}"
     try:
-        yield _file(filesystem, root, filesystem.info(f"{folder}/{METADATA_NAME}"))
-    except FileNotFoundError:
+        found = tree.stat(f"{root.reading.rstrip('/')}{place}", root.reading)
+    except tree.Gone:
         return
+    except tree.NotAFile:
+        yield _file(root, place, Entry(METADATA_NAME, Kind.LINK))
+    else:
+        yield _file(root, place, Entry(METADATA_NAME, Kind.FILE, found.bytes, found.modified))
 
 
-def _entries(filesystem: Any, folder: str) -> list[dict[str, Any]]:
+def _entries(listable: Directories, folder: str) -> list[Entry]:
     try:
-        found: list[dict[str, Any]] = filesystem.ls(folder, detail=True)
+        return list(listable.entries(folder))
     except FileNotFoundError:
         return []
-    return found
 
 
-def _file(filesystem: Any, root: Root, entry: dict[str, Any]) -> MetadataFile:
-    read_at = entry["name"] if "://" not in root.reading else spelled_as(root.reading, filesystem, entry["name"])
-    return MetadataFile(root.canonical(read_at), entry.get("size"), modified_at(entry), read_at=read_at)
+def _file(root: Root, place: str, entry: Entry) -> MetadataFile:
+    read_at = f"{root.reading.rstrip('/')}{place}"
+    size, modified = (entry.bytes, entry.modified) if entry.kind is Kind.FILE else (None, None)
+    return MetadataFile(root.canonical(read_at), size, modified, read_at, root.reading)

@@ -1,8 +1,6 @@
 """Where a file of a plan lies and where it goes. Both follow from the plan alone, never from the journal."""
 
-import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,11 +31,18 @@ class Files(Protocol):
 
 
 class TreeFiles:
-    """The real thing."""
+    """The real thing. ``roots``: where files of plans are read, and their quarantines; below these no link is followed."""
+
+    def __init__(self, roots: Iterable[str] = ()) -> None:
+        self._roots = sorted({root.rstrip("/") for root in roots}, key=len, reverse=True)
+
+    @classmethod
+    def of(cls, manifest: PlanManifest) -> "TreeFiles":
+        return cls(place for root in manifest.roots for place in (root.read_at, root.quarantine))
 
     def stat(self, path: str) -> Stat | None:
         try:
-            return tree.stat(path)
+            return tree.stat(path, self._root_of(path))
         except tree.Gone:
             return None
 
@@ -49,20 +54,19 @@ class TreeFiles:
         return any(Path(base, *steps[: number + 1]).is_symlink() for number in range(len(steps)))
 
     def move(self, source: str, target: str, expected: Stat) -> None:
-        tree.move(source, target, expected)
+        tree.move(source, target, expected, (self._root_of(source), self._root_of(target)))
 
     def delete(self, path: str, expected: Stat) -> None:
-        tree.delete(path, expected)
+        tree.delete(path, expected, self._root_of(path))
 
     def remove_empty(self, folder: str) -> None:
         """Object stores have no folders to take away; elsewhere one that does not go does no harm."""
-        if "://" in folder or Path(folder).is_symlink():
-            return
-        for place, _, _ in os.walk(folder, topdown=False):
-            with suppress(OSError):
-                Path(place).rmdir()
-        with suppress(OSError):
-            Path(folder).parent.rmdir()
+        if "://" not in folder:
+            tree.remove_empty(folder, self._root_of(folder))
+            tree.remove_empty(str(Path(folder).parent), self._root_of(folder))
+
+    def _root_of(self, path: str) -> str | None:
+        return next((root for root in self._roots if path.startswith(f"{root}/")), None)
 
 
 @dataclass(frozen=True)

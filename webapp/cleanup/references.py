@@ -46,22 +46,23 @@ class Storage:
     def has(self, path: str) -> bool | None:
         """Whether the file is there; ``None`` where that cannot be known."""
         answers: list[bool | None] = []
-        for place in dict.fromkeys(self._places(path)):
+        for place, within in dict.fromkeys(self._places(path)):
             try:
-                answers.append(tree.exists(place))
+                answers.append(tree.exists(place, within))
             except tree.TreeError:
                 answers.append(None)
         if any(answers):
             return True
         return None if None in answers or not answers else False
 
-    def _places(self, path: str) -> Iterator[str]:
+    def _places(self, path: str) -> Iterator[tuple[str, str | None]]:
+        """Each with the root that it is looked for in."""
         within = [root for root in self.roots if is_below(path, root.uri)]
-        yield from (root.readable(path) for root in within)
+        yield from ((root.readable(path), root.reading) for root in within)
         if path.startswith("file:"):
-            yield local_path(path)
+            yield local_path(path), None
         elif not within:
-            yield path
+            yield path, None
 
 
 def missed(references: References, gone: Collection[str], storage: Storage) -> list[Reference]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ingest.storage import directories
+from ingest import beneath
 from ingest.storage.identities import SECOND_NAME, VisitedDirectories, same_directory
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
@@ -104,19 +104,17 @@ def test_a_place_behind_a_link_is_within_what_the_link_leads_to(tree: Path, tmp_
 class _IgnoringCase:
     """The local file system as one looks that takes upper and lower case for the same; all names here are lower case."""
 
-    path = os.path
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
 
-    def stat(self, path: str) -> os.stat_result:
-        return Path(path.lower()).stat()
-
-    def scandir(self, path: str) -> Any:
-        return os.scandir(path.lower())
+    def open(self, path: str | Path, flags: int, **more: Any) -> int:
+        return os.open(str(path).lower(), flags, **more)
 
 
 def test_two_spellings_on_a_file_system_that_ignores_case_are_one_directory(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directories, "os", _IgnoringCase())
+    monkeypatch.setattr(beneath, "os", _IgnoringCase())
     assert str(tree) == str(tree).lower()
     first, second, visited = both(Root(f"file:{tree}"), Root(f"file:{tmp_path}/CKPT"), tmp_path)
     assert (first.files, second.files, len(told(second)), len(visited.skips_of(f"file:{tree}"))) == (1, 1, 1, 1)

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ingest.storage.local_files import LocalFiles
+
 _ONE_PATH = {"os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.chmod", "os.chown", "os.utime"}
 _TWO_PATHS = {"os.rename", "os.link", "os.symlink"}
 
@@ -24,11 +26,12 @@ class Watched:
     def see(self, event: str, args: tuple[Any, ...]) -> None:
         if event == "open":
             path, _mode, flags = args
-            paths = [path] if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) else []
+            paths = [_of_open(path)] if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) else []
         elif event in _ONE_PATH:
-            paths = [args[0]]
+            # The last argument of these events is the directory, where there may be one.
+            paths = [_spelled_out(args[0], args[-1] if event != "os.truncate" else -1)]
         elif event in _TWO_PATHS:
-            paths = list(args[:2])
+            paths = [_spelled_out(args[0], args[-2]), _spelled_out(args[1], args[-1])]
         else:
             return
         below = [str(path) for path in paths if isinstance(path, str | os.PathLike) and str(path).startswith(self.folder)]
@@ -37,6 +40,26 @@ class Watched:
         if self.after is not None and len(self.changed) >= self.after:
             raise Killed
         self.changed += below
+
+
+def _spelled_out(path: Any, folder: Any) -> Any:
+    """The whole path of what is named by itself, or within an open directory."""
+    if isinstance(path, int):
+        return str(Path(f"/proc/self/fd/{path}").readlink())
+    if isinstance(folder, int) and folder >= 0 and not os.fspath(path).startswith("/"):
+        return f"{Path(f'/proc/self/fd/{folder}').readlink()}/{path}"
+    return path
+
+
+def _of_open(path: Any) -> Any:
+    """Python does not tell in which directory a file is opened; who makes one has it at hand."""
+    if not isinstance(path, str) or path.startswith("/"):
+        return path
+    frame = sys._getframe()
+    while frame.f_code is not LocalFiles.create.__code__:
+        assert frame.f_back is not None, f"{path} is made in an unknown directory"
+        frame = frame.f_back
+    return _spelled_out(path, frame.f_locals["within"])
 
 
 _watching: list[Watched] = []

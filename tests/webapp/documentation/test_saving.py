@@ -91,9 +91,7 @@ def seen_again(lived: Installation, here: Reader, save: str, restore: str) -> No
         "import sqlite3",
     ],
 )
-def test_an_installation_on_sqlite_is_there_again_with_what_came_while_it_was_saved(
-    save: str, tmp_path: Path
-) -> None:
+def test_an_installation_on_sqlite_is_there_again_with_what_came_while_it_was_saved(save: str, tmp_path: Path) -> None:
     lived = Installation(home_with_database(tmp_path / "home"))
     here = Reader(lived, tmp_path / "saved")
     if "import" in save:
@@ -103,9 +101,7 @@ def test_an_installation_on_sqlite_is_there_again_with_what_came_while_it_was_sa
 
 
 @pytest.mark.cluster
-def test_an_installation_on_postgresql_is_there_again_in_another_database(
-    server: Any, tmp_path: Path
-) -> None:
+def test_an_installation_on_postgresql_is_there_again_in_another_database(server: Any, tmp_path: Path) -> None:
     lived = Installation(tmp_path / "home", postgresql.migrated_database(server, "lived_in"))
     server.psql("CREATE DATABASE restored;")
     restored = Installation(lived.home, lived.database_url.replace("/lived_in?", "/restored?"))

@@ -3,15 +3,14 @@
 Only what lies below a registered root is read: a path comes from Flink or from an address that was typed.
 """
 
-from datetime import UTC
-from pathlib import Path
+import errno
+import os
 
-import fsspec
 from django.utils.translation import gettext
 
 from ingest.metadata.files import NAME, MetadataFile
-from ingest.storage.instants import modified_at
-from ingest.storage.roots import Root, local_path
+from ingest.storage import tree
+from ingest.storage.roots import Root
 from ingest.uris import BadUri, canonical, is_below
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
@@ -55,21 +54,13 @@ def _file_at(path: str) -> MetadataFile:
     root = Root(row.uri, row.read_at or None)
     reading = root.readable(path)
     try:
-        filesystem, name = fsspec.core.url_to_fs(reading, use_listings_cache=False)
-        _refuse_escape(filesystem, name, root)
-    except ValueError as error:
+        found = tree.stat(reading, root.reading)
+    except tree.Gone as error:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), reading) from error
+    except (tree.Linked, ValueError) as error:
         raise NotLocated(
             gettext("%(path)s cannot be looked for where its root is read: %(error)s") % {"path": path, "error": error}
         ) from error
-    info = filesystem.info(name)
-    modified = modified_at(info)
-    return MetadataFile(path, info.get("size"), modified and modified.astimezone(UTC), reading)
-
-
-def _refuse_escape(filesystem: object, name: str, root: Root) -> None:
-    """A link could lead out of the root."""
-    protocol = getattr(filesystem, "protocol", "")
-    if "file" not in ((protocol,) if isinstance(protocol, str) else tuple(protocol)):
-        return
-    if not Path(name).resolve().is_relative_to(Path(local_path(root.reading)).resolve()):
-        raise NotLocated(gettext("%(name)s leads out of its root.") % {"name": name})
+    except tree.TreeError as error:
+        raise OSError(str(error)) from error
+    return MetadataFile(path, found.bytes, found.modified, reading, root.reading)

@@ -1,0 +1,97 @@
+"""The way from a root to what lies below it, one directory at a time, without following a link.
+
+Whoever may write below a root can put a link there, at any moment, also between a look and an act. So each directory is opened
+in the one above it (``openat`` with ``O_NOFOLLOW``), and files are named within the last: nothing on the way can lead out.
+A root is named by an operator: links on the way to it are followed, once, when it is opened.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+_WAY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+AS_AROUND = 0o7777 & ~stat.S_ISVTX & ~stat.S_IWOTH
+"""What a new directory takes over from the mode of the one that it is in."""
+_PASSING = getattr(os, "O_PATH", os.O_RDONLY)
+"""Enough to go through a directory that may be entered and not listed; Linux alone has it."""
+
+
+Make = Literal["as_around", "private"] | None
+"""How new directories are: readable to whom the one is that they are in, and its owner's; or as this process makes its own."""
+
+
+class LeadsElsewhere(OSError):
+    """A link, or a name that is not below its root; the message says which, and what to do."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.strerror = why
+
+
+def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:
+    """Names from ``root`` to ``path``, as they are spelled. Raises ``LeadsElsewhere``."""
+    try:
+        names = Path(path).relative_to(root).parts
+    except ValueError:
+        names = ("..",)
+    if ".." in names:
+        raise LeadsElsewhere(f"{path} is not below {root}")
+    return names
+
+
+@contextmanager
+def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) -> Iterator[int]:
+    """A descriptor to name files by, of the directory that ``names`` lead to. It cannot be listed.
+
+    With ``make`` directories that are not there are made, but for the root.
+    Raises ``LeadsElsewhere`` where one is a link, else ``OSError``.
+    """
+    here = os.open(root, _PASSING | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for number, name in enumerate(names):
+            inner = _entered(here, name, Path(root, *names[: number + 1]), make)
+            os.close(here)
+            here = inner
+        yield here
+    finally:
+        os.close(here)
+
+
+def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
+    """What is known of the entry itself. Raises ``LeadsElsewhere`` where it is a link, ``OSError`` where it is not there."""
+    found = os.stat(name, dir_fd=within, follow_symlinks=False)
+    if stat.S_ISLNK(found.st_mode):
+        raise LeadsElsewhere(
+            f"{path} is a link, and links below a root are not followed; replace it by what it leads to, "
+            "or register what it leads to as a root of its own"
+        )
+    return found
+
+
+def like(descriptor: int, other: os.stat_result, mask: int = 0o777) -> None:
+    """Give an open file the owner of another, where that is allowed, and its mode."""
+    with suppress(OSError):
+        os.fchown(descriptor, other.st_uid, other.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(other.st_mode) & mask)
+
+
+def _entered(here: int, name: str, path: Path, make: Make) -> int:
+    try:
+        return os.open(name, _PASSING | _WAY, dir_fd=here)
+    except FileNotFoundError:
+        if not make:
+            raise
+    except OSError:
+        refuse_link(here, name, path)
+        raise
+    try:
+        os.mkdir(name, dir_fd=here)
+    except FileExistsError:
+        return _entered(here, name, path, make=None)
+    made = os.open(name, os.O_RDONLY | _WAY, dir_fd=here)
+    if make == "as_around":
+        like(made, os.fstat(here), AS_AROUND)
+    return made

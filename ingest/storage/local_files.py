@@ -1,0 +1,111 @@
+"""Files below a root of the local file system, by their plain paths; no link below the root is followed."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from ingest import beneath
+from ingest.storage import folders
+
+
+class LocalFiles:
+    """``root``: ``None`` where a path is somebody's own who named it; then links on the way to its directory are followed."""
+
+    def __init__(self, root: str | None = None) -> None:
+        self._root = root
+
+    @contextmanager
+    def at(self, path: str, make: beneath.Make = None) -> Iterator[tuple[int, str]]:
+        """The directory of a path as a descriptor, and its name in it. Raises ``OSError``; with ``make`` it is made."""
+        root = Path(path).parent if self._root is None else Path(self._root)
+        names = beneath.steps(root, path)
+        if not names:
+            raise IsADirectoryError(f"{path} is a root, not a file in it")
+        if make == "as_around":
+            folders.make(root)
+        elif make == "private":
+            root.mkdir(parents=True, exist_ok=True)
+        with beneath.folder(root, names[:-1], make=make) as within:
+            yield within, names[-1]
+
+    def stat(self, path: str) -> os.stat_result:
+        """Of the entry itself."""
+        with self.at(path) as (within, name):
+            return os.stat(name, dir_fd=within, follow_symlinks=False)
+
+    def open(self, path: str, mode: Literal["rb"] = "rb") -> BinaryIO:
+        """To be read. Raises ``OSError`` for a link and for what never ends."""
+        with self.at(path) as (within, name):
+            if not stat.S_ISREG(beneath.refuse_link(within, name, path).st_mode):
+                raise OSError(f"{path} is no regular file")
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            return os.fdopen(os.open(name, flags, dir_fd=within), mode)
+
+    def create(self, path: str) -> BinaryIO:
+        """A new file. Raises ``FileExistsError``; its directory is there."""
+        with self.at(path) as (within, name):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            return os.fdopen(os.open(name, flags, 0o666, dir_fd=within), "wb")
+
+    def dress(self, path: str, other: os.stat_result, mask: int = 0o777, *, times: bool = False) -> None:
+        """Give it the mode of another, and its owner where that is allowed."""
+        with self.open(path) as file:
+            if times:
+                os.utime(file.fileno(), ns=(other.st_atime_ns, other.st_mtime_ns))
+            beneath.like(file.fileno(), other, mask)
+
+    def link(self, path: str, there: "LocalFiles", target: str) -> None:
+        """A second name for a file. Unlike a rename it never replaces what is there: raises ``FileExistsError``."""
+        with self.at(path) as (within, name), there.at(target) as (other, goal):
+            beneath.refuse_link(within, name, path)
+            os.link(name, goal, src_dir_fd=within, dst_dir_fd=other, follow_symlinks=False)
+
+    def rename(self, path: str, target: str) -> None:
+        with self.at(path) as (within, name), self.at(target) as (other, goal):
+            os.rename(name, goal, src_dir_fd=within, dst_dir_fd=other)
+
+    def unlink(self, path: str) -> None:
+        with self.at(path) as (within, name):
+            os.unlink(name, dir_fd=within)
+
+    def make_folder_of(self, path: str, *, private: bool = False) -> None:
+        with self.at(path, "private" if private else "as_around"):
+            pass
+
+    def sync_folder_of(self, path: str) -> None:
+        """What was put in it is on disk when this returns."""
+        with self.at(path) as (within, _), _opened(within, ".") as here:
+            os.fsync(here)
+
+    def names(self, path: str) -> list[str]:
+        """Of what lies in a folder."""
+        with self.at(path) as (within, name), _opened(within, name) as here:
+            return os.listdir(here)  # noqa: PTH208 - a descriptor, not a path
+
+    def remove_empty(self, path: str) -> None:
+        """A folder and those below it as far as they hold no file."""
+        with suppress(OSError), self.at(path) as (within, name):
+            for _, inner, _, here in os.fwalk(name, topdown=False, dir_fd=within):
+                for one in inner:
+                    with suppress(OSError):
+                        os.rmdir(one, dir_fd=here)
+            os.rmdir(name, dir_fd=within)
+
+    def remove_tree(self, path: str) -> None:
+        """A folder and all that is in it, where it is there."""
+        with suppress(FileNotFoundError), self.at(path) as (within, name):
+            shutil.rmtree(name, dir_fd=within)
+
+
+@contextmanager
+def _opened(within: int, name: str) -> Iterator[int]:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    here = os.open(name, flags, dir_fd=within)
+    try:
+        yield here
+    finally:
+        os.close(here)
