@@ -12,14 +12,16 @@ from urllib.parse import urlsplit
 
 import requests
 from fsspec.implementations.webhdfs import WebHDFile, WebHDFS
-from requests.adapters import HTTPAdapter
 
 from ingest.json_bounds import decoded
 from ingest.network.clusters import check_host
+from ingest.network.deadlines import Late, TimedAdapter, TooLarge
 from ingest.wording import count_text
 
 TIMEOUT_S = (5, 60)
 """To connect, and between two pieces of an answer."""
+WHOLE_S = 180
+"""For one request, to the last byte of its answer: 64 MiB at 0.4 MB/s."""
 MAX_ANSWER_BYTES = 64 * 1024**2
 """Of one answer. A page of LISTSTATUS_BATCH (``dfs.ls.limit``, 1,000 entries) is about 0.4 MB, a LISTSTATUS of 100,000 entries 40."""
 READ_BYTES = 8 * 1024**2
@@ -137,24 +139,24 @@ class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
         return content
 
 
-class _Bounded(HTTPAdapter):
+class _Bounded(TimedAdapter):
     """Each request, redirects too: to a host that may be asked, within a time, and an error as the words of the server."""
+
+    def __init__(self) -> None:
+        super().__init__(WHOLE_S, TIMEOUT_S, MAX_ANSWER_BYTES)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
         parts = urlsplit(str(request.url))
         host = str(parts.hostname)
         check_host(host, parts.port)
         try:
-            answer = super().send(request, *args, **options | {"stream": True, "timeout": TIMEOUT_S})
-            with answer:
-                content = bytearray()
-                for piece in answer.iter_content(256 * 1024):
-                    content += piece
-                    if len(content) > MAX_ANSWER_BYTES:
-                        raise WebHdfsError(f"{host} answered more than {MAX_ANSWER_BYTES:,} bytes; its directory is too large for a page.")
+            answer = super().send(request, *args, **options)
+        except TooLarge:
+            raise WebHdfsError(f"{host} answered more than {MAX_ANSWER_BYTES:,} bytes; its directory is too large for a page.") from None
+        except Late:
+            raise WebHdfsError(f"{host} did not answer to the end within {self.whole_s:g} s; look how loaded it is.") from None
         except requests.RequestException as error:
             raise WebHdfsError(f"{host} did not answer as WebHDFS does ({type(error).__name__}).") from None
-        answer._content = bytes(content)
         if answer.status_code >= 400:
             raise _refusal(answer, host)
         return answer

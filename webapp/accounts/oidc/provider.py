@@ -13,16 +13,20 @@ from urllib.parse import urlencode, urlsplit
 
 from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.django_client import DjangoIntegration, DjangoOAuth2App
+from authlib.integrations.requests_client import OAuth2Session
 from django.conf import settings
 from joserfc.errors import JoseError
 from requests import RequestException
 
+from ingest.network.deadlines import TimedAdapter
 from webapp.accounts.oidc.configured import ProviderFails, redirect_uri, signed_out_uri
 
 KEPT_S = 3600
 """How long the discovery document is used; keys are asked for again when a token is signed by an unknown one."""
 
-TIMEOUT_S = 5
+TIMEOUT_S, WHOLE_S = 5, 15
+MOST_BYTES = 4 * 1024 * 1024
+"""Of a discovery document, of keys or tokens."""
 CLOCKS_DIFFER_S = 60
 SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """By keys of the provider alone: with HS256 the client's secret would be one, and none is none."""
@@ -97,16 +101,29 @@ def _app() -> Any:
     return _discovered(weir.oidc_issuer, weir.oidc_client_id, weir.oidc_client_secret, weir.oidc_scopes, int(time.time() // KEPT_S))
 
 
+class _Session(OAuth2Session):  # type: ignore[misc]  # Authlib has no types
+    """A provider that drips does not hold a sign-in: each request ends in time."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, TimedAdapter(WHOLE_S, (TIMEOUT_S, TIMEOUT_S), MOST_BYTES))
+
+
+class _App(DjangoOAuth2App):  # type: ignore[misc]  # Authlib has no types
+    client_cls = _Session
+
+
 @lru_cache(maxsize=1)
 def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, hour: int) -> Any:
     """Kept only where it was found good: what raises is not kept."""
-    app = DjangoOAuth2App(
+    app = _App(
         DjangoIntegration("oidc"),
         name="oidc",
         client_id=client_id,
         client_secret=client_secret,
         server_metadata_url=f"{issuer.rstrip('/')}/.well-known/openid-configuration",
-        client_kwargs={"scope": scopes, "code_challenge_method": "S256", "default_timeout": TIMEOUT_S},
+        client_kwargs={"scope": scopes, "code_challenge_method": "S256"},
     )
     found = app.load_server_metadata()
     if str(found.get("issuer", "")) != issuer:
