@@ -6,7 +6,7 @@ import sys
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
-from django.db import OperationalError
+from django.db import DatabaseError, OperationalError
 
 
 def main() -> int:
@@ -16,7 +16,14 @@ def main() -> int:
     except ImproperlyConfigured as refusal:
         print(refusal, file=sys.stderr)
         return 2
-    except OperationalError as error:
+    except DatabaseError as error:
+        from webapp.config.damaged_database import is_damaged, way_out  # after the settings
+
+        if is_damaged(error):
+            print(way_out(error), file=sys.stderr)
+            return 1
+        if not isinstance(error, OperationalError):
+            raise
         hint = "Is its disk full, is it away, or has `manage.py migrate` not run yet?"
         print(f"The database cannot be used ({str(error).strip()}). {hint}", file=sys.stderr)
         return 1

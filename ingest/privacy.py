@@ -14,9 +14,19 @@ def is_mask(text: str) -> bool:
     return bool(re.fullmatch(r"0?[0-7]{0,2}7", text)) and int(text, 8) & 0o700 == 0
 
 
-def keep_private(environment: Mapping[str, str]) -> None:
-    """For this process and all it starts. Raises :class:`Refused`."""
+def mask_of(environment: Mapping[str, str]) -> str:
+    """In octal digits. Raises :class:`Refused`."""
     mask = environment.get("WEIR_UMASK") or DEFAULT
     if not is_mask(mask):
         raise Refused(f"The environment variable WEIR_UMASK is {mask[:80]!r}, but must be {EXPECTED}.")
-    os.umask(int(mask, 8))
+    return f"{int(mask, 8):03o}"
+
+
+def keep_private(environment: Mapping[str, str]) -> None:
+    """For this process and all it starts. Raises :class:`Refused`."""
+    os.umask(int(mask_of(environment), 8))
+
+
+def of_hadoop(environment: Mapping[str, str]) -> dict[str, str]:
+    """The same for Spark: Hadoop sets the mode of each file and directory it makes, whatever the umask of its process."""
+    return {"spark.hadoop.fs.permissions.umask-mode": mask_of(environment)}

@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ingest.errors import Refused
+from ingest.privacy import of_hadoop
 from spark_jobs import spark_on_demand
 
 DEFAULT_CONNECT_PORT = 15002
@@ -193,7 +194,7 @@ def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSes
     host = os.environ.get("WEIR_SPARK_DRIVER_HOST", "")
     addresses = {"spark.driver.host": host, "spark.driver.bindAddress": "0.0.0.0"} if host else {}  # noqa: S104 - executors elsewhere
     memory = {"spark.driver.memory": os.environ.get("WEIR_SPARK_DRIVER_MEMORY", "2g")}
-    for name, value in {**CLASSIC_OPTIONS, **memory, **addresses, **options}.items():
+    for name, value in {**CLASSIC_OPTIONS, **of_hadoop(os.environ), **memory, **addresses, **options}.items():
         builder = builder.config(name, value)
     # Workers run this interpreter, not whatever `python3` is on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -1,6 +1,6 @@
 """Where a file of a plan lies and where it goes. Both follow from the plan alone, never from the journal."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,6 +32,8 @@ class Files(Protocol):
 
 class TreeFiles:
     """The real thing. ``roots``: where files of plans are read, and their quarantines; below these no link is followed."""
+
+    _roots: Sequence[str] = ()
 
     def __init__(self, roots: Iterable[str] = ()) -> None:
         self._roots = sorted({root.rstrip("/") for root in roots}, key=len, reverse=True)

@@ -1,8 +1,11 @@
 """What is the matter with the database, by the error that Django raises; Django's ``handler500`` answers by it."""
 
+import logging
 import sqlite3
 import sys
+from pathlib import Path
 
+from django.conf import settings
 from django.db import DatabaseError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -10,9 +13,12 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
 from ingest import log_lines
+from webapp.config.damaged_database import is_damaged, way_out
 from webapp.lib.api.errors import plain_error
 from webapp.lib.api.json_errors import PREFIX
 from webapp.lib.translations import gettext_lazy as _
+
+logger = logging.getLogger(__name__)
 
 READ_ONLY = _("The database is read-only.")
 FULL = _("The disk of the database is full.")
@@ -55,6 +61,17 @@ def failed(request: HttpRequest) -> HttpResponse:
     if why := why_refused(error):
         message = gettext("%(why)s Nothing was changed.") % {"why": why}
         return _unavailable(request, "not_writable", message, RETRY_AFTER_S, "503.html", {"why": why})
+    if error is not None and is_damaged(error):
+        logger.error("%s", way_out(error))
+        file = Path(settings.DATABASES["default"]["NAME"]).name
+        return _unavailable(
+            request,
+            "database_damaged",
+            f"The database file {file} is damaged; Weir's log says what to do.",
+            RETRY_AFTER_S,
+            "database_damaged.html",
+            {"file": file},
+        )
     if is_away(error):
         return _unavailable(request, "database_away", AWAY, AWAY_RETRY_AFTER_S, "database_away.html", {}, DatabaseAway)
     return render(None, "500.html", {"request_id": log_lines.request_id()}, status=500)

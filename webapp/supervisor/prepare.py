@@ -1,9 +1,14 @@
 """``python -m webapp.supervisor.prepare``: the database up to date, an administrator and the demo in it; prints how to sign in."""
 
+import sys
+
 import django
 from django.conf import settings
 from django.core.management import call_command
+from django.db import DatabaseError
 from django.utils import timezone
+
+from webapp.config.damaged_database import is_damaged, way_out
 
 
 def main() -> None:
@@ -22,4 +27,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except DatabaseError as error:
+        if not is_damaged(error):
+            raise
+        sys.exit(way_out(error))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from ingest import privacy
 from spark_jobs import own_code
 from webapp.supervisor.child import Program
 from webapp.supervisor.home import Home
@@ -55,6 +56,7 @@ def embedded(home: Home, port: int, token: str, heap: str, environment: Mapping[
         # Clients would note for every column where in Python it was written, which takes longer than writing it.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         **own_code.of_server(),
+        **privacy.of_hadoop(environment),
         # A killed client leaves its session behind; an hour, the default, would pile them up.
         "spark.connect.session.manager.defaultSessionTimeout": "10m",
     }

@@ -153,7 +153,7 @@ def test_a_plan_that_was_put_back_is_over_and_says_why(audited: World, orphan: P
     made = approved(audited)
     orders.start_apply(made, "olga", timezone.now())
     late = _Late(completing(audited, [orphan]))
-    monkeypatch.setattr(execution, "TreeFiles", lambda: late)
+    monkeypatch.setattr(execution.TreeFiles, "of", lambda _: late)
     with pytest.raises(PutBack):
         stored.done(made)
     made.refresh_from_db()

@@ -31,7 +31,7 @@ class Reader:
     folder: Path
 
     def types(self, of: str) -> None:
-        """The block of commands in which ``of`` stands."""
+        """The block of commands in which ``of`` stands; each line by itself, with ``umask`` where it names one."""
         (section,) = SECTION.findall((PAGES / "operation.md").read_text())
         (block,) = (block for block in BLOCK.findall(section) if of in block)
         for line in block.splitlines():
