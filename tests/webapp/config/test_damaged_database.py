@@ -35,7 +35,7 @@ def damaged(tmp_path: Path) -> Installation:
 def test_what_is_started_says_which_file_is_damaged_and_what_to_do(damaged: Installation, words: tuple[str, ...]) -> None:
     done = damaged.run(*words)
     assert done.returncode == 1
-    assert str(damaged.home / "weir.sqlite3") in done.stderr and ".recover" in done.stderr
+    assert str(damaged.home / "weir.sqlite3") in done.stderr and "run_pipeline --from-start" in done.stderr
     assert "Traceback" not in done.stderr
 
 
