@@ -18,7 +18,7 @@ from ingest.sources import Tls
 from webapp.accounts.oidc import provider
 
 WITHIN_S = 0.6
-ENDS_WITHIN_S = 5.0
+ENDS_WITHIN_S = 20.0
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 STAGES = {"headers": b"HTTP/1.1 200 OK\r\nX-A: ", "body": HEAD + b'{"a": "'}
 
