@@ -1,6 +1,6 @@
 """Does Weir itself run? Read from the rows, so that the answer needs no worker: a dead one cannot report its death."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 
@@ -37,8 +37,9 @@ def problems(now: datetime) -> list[Problem]:
                 else "Nothing was scheduled yet: is the beat running, and a worker of queue default?",
             )
         )
+    taken_at = _taken_at(rows, now)
     for row in rows:
-        problem = _problem_of(row, now)
+        problem = _problem_of(row, taken_at.get(_queue_of(row)), now)
         if problem:
             found.append(problem)
     return found + [
@@ -59,7 +60,25 @@ def note_tick(now: datetime) -> None:
     Heartbeat.objects.update_or_create(name=TICK, defaults={"at": now, "since": since})
 
 
-def _problem_of(row: DueWork, now: datetime) -> Problem | None:
+def _taken_at(rows: list[DueWork], now: datetime) -> dict[str, datetime]:
+    """By queue, when its worker last took up or ended something; now while it holds something."""
+    found: dict[str, datetime] = {}
+    for row in rows:
+        signs = [now] if row.is_held(now) else [row.last_started_at, row.last_finished_at]
+        queue = _queue_of(row)
+        found[queue] = max([found.get(queue, datetime.min.replace(tzinfo=UTC)), *filter(None, signs)])
+    return found
+
+
+def _queue_of(row: DueWork) -> str:
+    """ "" of a key that no feature knows any more; the next tick removes its row."""
+    try:
+        return work_of(row.key).task.queue
+    except ValueError:
+        return ""
+
+
+def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) -> Problem | None:
     interval_s = max(row.interval_s, LEAST_CYCLE_S)
     allowed = timedelta(seconds=MISSED_CYCLES * interval_s) + SLACK
     if row.failures >= MISSED_CYCLES:
@@ -68,8 +87,10 @@ def _problem_of(row: DueWork, now: datetime) -> Problem | None:
             row.key,
             f"It failed {row.failures} times in a row: {row.last_error}",
         )
-    if not row.is_held(now) and row.next_attempt_at < now - allowed:
-        queue = work_of(row.key).task.queue
+    # A queue that takes up nothing is silent for all its work, also for what is done once a day.
+    is_silent = queue_taken_at is not None and queue_taken_at < now - SILENCE
+    if not row.is_held(now) and row.next_attempt_at < now - (SILENCE if is_silent else allowed):
+        queue = _queue_of(row)
         return Problem(
             "work.waiting",
             row.key,

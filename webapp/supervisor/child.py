@@ -13,12 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
 
+from ingest.parent_death import leashed
 from webapp.supervisor.console import say
+from webapp.supervisor.marked_processes import is_stopped
 
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 30.0
 WELL_AFTER_S = 60.0
 """A process that lived this long is well again: its next pause is the first one."""
+
+LOOKS_EVERY_S = 5.0
 
 LOG_BYTES = 10 * 1024 * 1024
 LOGS_KEPT = 3
@@ -38,7 +42,7 @@ class Process(Protocol):
 def start_anew(program: "Program") -> Process:
     """Raises ``OSError``."""
     return subprocess.Popen(
-        list(program.command),
+        leashed(program.command),
         env=dict(program.environment),
         cwd=program.folder,
         stdin=subprocess.DEVNULL,
@@ -53,6 +57,7 @@ class Program:
     """What to run. ``ready`` says without waiting whether it serves; ``stop_within_s`` is its time to end.
 
     ``start`` makes a process of it, the leader of a session of its own, and raises ``OSError`` where it cannot.
+    One that is stopped (``SIGSTOP``) for ``stopped_at_most_s`` is killed, and started again as one that died.
     """
 
     name: str
@@ -62,6 +67,7 @@ class Program:
     ready: Callable[[], bool] = lambda: True
     ready_within_s: float = 60
     stop_within_s: float = 8
+    stopped_at_most_s: float = float("inf")
     start: Callable[["Program"], Process] = start_anew
 
 
@@ -138,10 +144,23 @@ class Child:
             self._signal(signal.SIGTERM)
         reader = threading.Thread(target=self._keep_output, args=(process.stdout,), daemon=True)
         reader.start()
+        ended = threading.Event()
+        threading.Thread(target=self._replace_if_stopped, args=(process.pid, ended), daemon=True).start()
         code = process.wait()
+        ended.set()
         # What it started may hold the pipe for longer than it lived.
         reader.join(1)
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+    def _replace_if_stopped(self, pid: int, ended: threading.Event) -> None:
+        runs_until = time.monotonic()
+        while not ended.wait(min(LOOKS_EVERY_S, self.program.stopped_at_most_s)):
+            if not is_stopped(pid):
+                runs_until = time.monotonic()
+            elif time.monotonic() - runs_until > self.program.stopped_at_most_s:
+                say(f"  {self.program.name} (process {pid}) is stopped and does nothing: it is killed.")
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL)
 
     def _keep_output(self, output: IO[bytes] | None) -> None:
         for line in output or ():

@@ -13,6 +13,7 @@ Start = Callable[[Program], Process]
 
 WEB_PROCESSES, WEB_THREADS = 2, 4
 REQUEST_WITHIN_S = 120
+STOPPED_AT_MOST_S = 30
 QUEUES = ("collect", "spark", "storage", "alerts", "default")
 """A worker each, so that a long Spark cycle never holds up a collection."""
 PROCESSES = {"alerts": 2, "collect": 2, "spark": 2}
@@ -45,11 +46,12 @@ def worker(queue: str, project: Path, environment: Mapping[str, str], start: Sta
         # One machine, one worker per queue: there is nobody to gossip with.
         *("--without-gossip", "--without-mingle", "--without-heartbeat"),
     ]
-    return Program(f"worker-{queue}", command, environment, project, start=start)
+    return Program(f"worker-{queue}", command, environment, project, start=start, stopped_at_most_s=STOPPED_AT_MOST_S)
 
 
 def beat(project: Path, environment: Mapping[str, str], start: Start = start_anew) -> Program:
-    return Program("beat", [*_celery("beat"), "--pidfile", "", "--loglevel", "INFO"], environment, project, start=start)
+    command = [*_celery("beat"), "--pidfile", "", "--loglevel", "INFO"]
+    return Program("beat", command, environment, project, start=start, stopped_at_most_s=STOPPED_AT_MOST_S)
 
 
 def _celery(command: str) -> list[str]:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from ingest.parent_death import leashed
 from webapp.config.environment import PROJECT_DIR
 from webapp.work.subprocesses import STOP_WITHIN_S, Say, watch
 
@@ -41,7 +42,7 @@ class _Parent:
         self._control, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "webapp.work.leash", sys.executable, "-m", "spark_jobs.preloaded", module],
+                leashed([sys.executable, "-m", "spark_jobs.preloaded", module]),
                 env=dict(environment),
                 cwd=PROJECT_DIR,
                 stdin=theirs.fileno(),

@@ -6,12 +6,12 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Protocol, cast
 
+from ingest.parent_death import leashed
 from webapp.config.environment import PROJECT_DIR
 
 logger = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ def watch(start: Callable[[], Running], log: Path, timeout_s: float, say: Say, n
 class _Command:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "webapp.work.leash", *command],
+            leashed(command),
             env=dict(environment),
             cwd=PROJECT_DIR,
             stdin=subprocess.DEVNULL,

@@ -9,6 +9,7 @@ from django.template import Context, Template
 from django.test import Client
 from django.utils import translation
 
+from tests.weir_settings import WeirSettings
 from webapp.accounts.models import ApiToken, User
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.freshness import alarms
@@ -48,6 +49,38 @@ def test_work_that_nobody_takes_up_names_the_queue_that_lacks_a_worker() -> None
     found = alarms.problems(NOW)
     assert [(problem.code, problem.subject) for problem in found] == [("work.waiting", "spark/cycle")]
     assert "a worker of queue spark" in found[0].detail
+
+
+def daily_audit(**fields: object) -> None:
+    DueWork.objects.create(**{"key": "storage/audit/1", "interval_s": 86_400, "next_attempt_at": NOW - timedelta(minutes=3)} | fields)
+
+
+def test_a_queue_whose_worker_takes_up_nothing_is_noticed_within_minutes_though_its_work_is_done_once_a_day() -> None:
+    daily_audit(last_started_at=NOW - timedelta(days=1))
+    assert codes() == {("work.waiting", "storage/audit/1")}
+
+
+def test_a_worker_that_was_frozen_in_the_middle_of_its_work_is_noticed_once_its_lease_is_over() -> None:
+    daily_audit(lease_until=NOW - timedelta(seconds=1), last_started_at=NOW - timedelta(minutes=2))
+    assert codes() == {("work.waiting", "storage/audit/1")}
+
+
+def test_work_that_waits_behind_other_work_of_its_queue_is_not_reported() -> None:
+    daily_audit(last_started_at=NOW - timedelta(days=1))
+    daily_audit(
+        key="storage/audit/2", lease_until=NOW + timedelta(minutes=1), last_started_at=NOW - timedelta(hours=1), last_success_at=NOW
+    )
+    assert codes() == set()
+
+
+def test_probe_and_metrics_say_that_work_is_due_and_not_taken_up(weir: WeirSettings) -> None:
+    weir(metrics_public=True)
+    tasks.tick()
+    DueWork.objects.update(next_attempt_at=datetime.now(UTC) + timedelta(hours=1))
+    daily_audit(next_attempt_at=datetime.now(UTC) - timedelta(minutes=3))
+    client = Client()
+    assert client.get("/readyz").json() == {"ready": False, "problems": ["work.waiting"]}
+    assert 'weir_problem{code="work.waiting",subject="storage/audit/1"} 1' in client.get("/metrics").content.decode()
 
 
 def test_a_problem_is_kept_in_english_and_utc_and_shown_in_the_language_and_zone_of_the_page() -> None:

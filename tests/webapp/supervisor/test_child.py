@@ -1,11 +1,15 @@
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from webapp.config.environment import PROJECT_DIR
 from webapp.supervisor.child import Child, NotReady
 
 RunPython = Callable[..., Child]
@@ -48,6 +52,36 @@ def test_a_child_that_dies_is_started_again_and_said_so(run_python: RunPython, c
     assert "child ended unexpectedly (signal SIGKILL); starting it again in 1 s" in capsys.readouterr().out
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="states of processes are read from /proc")
+def test_a_child_that_is_stopped_is_replaced(run_python: RunPython, capsys: pytest.CaptureFixture[str]) -> None:
+    child = run_python("import os; print('pid', os.getpid()); import time; time.sleep(60)", stopped_at_most_s=0.2)
+    until(lambda: child.log_path.read_text().count("pid") == 1)
+    assert child.pid
+    os.kill(child.pid, signal.SIGSTOP)
+    until(lambda: child.log_path.read_text().count("pid") == 2)
+    assert "is stopped and does nothing" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the guard alone ends what is left")
+def test_it_ends_with_its_supervisor_also_where_no_guard_is_left(tmp_path: Path) -> None:
+    supervisor = (
+        "import os, sys, time\n"
+        "from pathlib import Path\n"
+        "from webapp.supervisor.child import Child, Program\n"
+        "child = Child(Program('child', ['sleep', '60'], dict(os.environ), Path(sys.argv[1])), Path(sys.argv[1]))\n"
+        "child.start()\n"
+        "while not child.pid or Path(f'/proc/{child.pid}/comm').read_text() != 'sleep\\n':\n"
+        "    time.sleep(0.01)\n"
+        "print(child.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", supervisor, str(tmp_path)], cwd=PROJECT_DIR, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        pid = int(process.stdout.readline())
+        process.kill()
+    until(lambda: not lives(pid))
+
+
 def test_pauses_between_starts_grow(run_python: RunPython, capsys: pytest.CaptureFixture[str]) -> None:
     child = run_python("raise SystemExit(3)")
     until(lambda: child.restarts >= 2)
@@ -62,8 +96,9 @@ def test_a_command_that_does_not_exist_is_said_and_tried_again(tmp_path, capsys:
     child = Child(Program("absent", ["/no/such/program"], {}, tmp_path), tmp_path)
     child.start()
     said: list[str] = []
-    until(lambda: said.append(capsys.readouterr().out) or "cannot be started" in "".join(said))
+    until(lambda: said.append(capsys.readouterr().out) or "starting it again" in "".join(said))
     child.stop()
+    assert "/no/such/program cannot be started: No such file or directory" in logged(child)
 
 
 def test_stopping_asks_first(run_python: RunPython) -> None:

@@ -48,14 +48,14 @@ def test_a_time_out_ends_the_command_and_all_it_started(tmp_path: Path) -> None:
 def test_a_command_on_the_leash_dies_with_whoever_started_it(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     started = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-    leashed = f"[sys.executable, '-m', 'webapp.work.leash', sys.executable, '-c', {started!r}]"
-    starter = f"import subprocess, sys, time; subprocess.Popen({leashed}); time.sleep(600)"
+    command = f"leashed([sys.executable, '-c', {started!r}])"
+    starter = f"import subprocess, sys, time; from ingest.parent_death import leashed; subprocess.Popen({command}); time.sleep(600)"
     process = subprocess.Popen([PYTHON, "-c", starter], cwd=PROJECT_DIR)
     wait_for(lambda: note.exists() and note.read_text(), "the command")
-    command = int(note.read_text())
+    pid = int(note.read_text())
     process.kill()
     process.wait()
-    wait_for(lambda: not is_running(command), "the end of the command")
+    wait_for(lambda: not is_running(pid), "the end of the command")
 
 
 def test_the_end_of_a_log_starts_at_a_line_and_is_valid_text() -> None:
