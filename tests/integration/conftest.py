@@ -1,3 +1,4 @@
+import os
 import signal
 import sqlite3
 import subprocess
@@ -49,7 +50,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         story.first_output = weir.output
     with RunningWeir(home) as weir:
         _second_run(weir, story)
-        weir.process.send_signal(signal.SIGKILL)
+        for pid in (weir.pid_of("webapp.supervisor.guard"), weir.process.pid):
+            os.kill(pid, signal.SIGKILL)
         weir.process.wait()
         deadline = time.monotonic() + 20
         while (left := weir.processes()) and time.monotonic() < deadline:

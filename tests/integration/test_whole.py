@@ -56,7 +56,7 @@ def test_a_killed_part_comes_back(story: Story) -> None:
     assert story.restarted_web
 
 
-def test_nothing_outlives_a_killed_supervisor(story: Story) -> None:
+def test_nothing_outlives_a_killed_supervisor_and_its_guard(story: Story) -> None:
     assert story.left_after_kill == {}
 
 

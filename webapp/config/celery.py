@@ -3,11 +3,13 @@
 import os
 from contextlib import ExitStack
 
+from billiard import current_process
 from celery import Celery, Task
-from celery.signals import setup_logging, task_postrun, task_prerun
+from celery.signals import setup_logging, task_postrun, task_prerun, worker_process_init
 from django.conf import settings
 
 from ingest import log_lines
+from ingest.parent_death import die_with_parent
 from webapp.config import alive, beat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
@@ -40,7 +42,14 @@ def _end(task: Task[..., object], **_: object) -> None:
         belongs_to.close()
 
 
+def _end_with_worker(**_: object) -> None:
+    """A process of the pool; a pool without processes sends the signal, too."""
+    if current_process().name != "MainProcess":
+        die_with_parent(os.getppid())
+
+
 setup_logging.connect(_keep_logging)
+worker_process_init.connect(_end_with_worker)
 task_prerun.connect(_begin)
 task_postrun.connect(_end)
 alive.keep()

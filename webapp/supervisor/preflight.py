@@ -19,6 +19,8 @@ OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
 FREE_BYTES_NEEDED = {"install": 4 * 10**9, "run": 10**9}
 JAVA_ANSWER_WITHIN_S = 20
+LISTENING = "0A"
+"""State of a socket in /proc/net/tcp."""
 
 
 def python_fault() -> str:
@@ -117,9 +119,42 @@ def bind_fault() -> str:
         probe.bind(address)
         probe.close()
     except OSError as error:
-        advice = "stop what listens there, or choose another address with WEIR_BIND=HOST:PORT"
+        advice = "%s, or choose another address with WEIR_BIND=HOST:PORT" % (listener_advice(int(port)) or "stop what listens there")
         return "Weir cannot listen on %s (%s): %s." % (bind, error.strerror or error, advice)
     return ""
+
+
+def listener_advice(port: int) -> str:
+    """Which process listens there and how to end it; "" where this user is not told, or this is no Linux."""
+    sockets = ["socket:[%s]" % inode for inode in listening_sockets(port)]
+    for pid in os.listdir("/proc") if sockets else []:
+        try:
+            held = [os.readlink("/proc/%s/fd/%s" % (pid, name)) for name in os.listdir("/proc/%s/fd" % pid)]
+            if set(held) & set(sockets):
+                return "process %s (%s) listens there: end it with `kill %s`" % (pid, program_of(pid), pid)
+        except OSError:
+            continue
+    return ""
+
+
+def listening_sockets(port: int) -> list:
+    found = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table) as lines:
+                rows = [line.split() for line in lines][1:]
+        except OSError:
+            continue
+        found += [row[9] for row in rows if row[3] == LISTENING and int(row[1].rpartition(":")[2], 16) == port]
+    return found
+
+
+def program_of(pid: str) -> str:
+    """Its command line up to the first option other than -m: secrets may follow."""
+    with open("/proc/%s/cmdline" % pid, "rb") as file:
+        words = file.read().decode("utf-8", "replace").split("\0")
+    options = [number for number, word in enumerate(words) if word.startswith("-") and word != "-m"]
+    return "".join(one if one.isprintable() else "?" for one in " ".join(words[: options[0] if options else None]).strip()[:100])
 
 
 def disk_fault(folder: str, needed_bytes: int) -> str:
