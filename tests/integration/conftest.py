@@ -86,7 +86,7 @@ def _second_run(weir: RunningWeir, story: Story) -> None:
     assert killed
     subprocess.run(["kill", "-9", str(killed)], check=True)
     weir.wait_for_line(r"web ended unexpectedly \(signal SIGKILL\)")
-    until(lambda: _answers(weir), 30, "the web server's return")
+    until(lambda: _answers(weir), 120, "the web server's return")
     story.restarted_web = True
     story.second_output = weir.output
 

@@ -15,7 +15,6 @@ from django.utils.translation import gettext
 
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import GROUPS, Role
-from webapp.accounts.signals import access_changed
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
 from webapp.lib.refusals import ActionRefused, InputRefused
@@ -103,7 +102,6 @@ def sign_out(by: User, user: User) -> None:
 def end_sessions(user: User) -> None:
     """One's own, too, by whoever is signed in as them."""
     User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
-    access_changed.send(User, user_id=user.pk)
 
 
 def revoke(by: User, token: ApiToken) -> None:
@@ -133,9 +131,7 @@ def _changing(by: User, user: User) -> Iterator[None]:
         lock_administrators()
         if not User.objects.filter(administrators(), pk=by.pk).exists():
             raise ActionRefused(gettext("You administer the whole fleet no longer."))
-        changed = user.pk  # none is left of one who was removed
         yield
-        access_changed.send(User, user_id=changed)
 
 
 def _group(role: str) -> Group:

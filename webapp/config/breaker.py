@@ -63,4 +63,3 @@ class Breaker:
 
 
 redis = Breaker("Redis does not answer in time; for a while nothing is asked of it. Work is delayed, not lost.")
-database = Breaker("The database does not answer; for a while pages do not ask it. What was collected is kept.")

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from django.core.cache.backends.redis import RedisCache
-from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
@@ -45,11 +44,6 @@ class ForgivingRedisCache(RedisCache):
 
     def touch(self, key: str, *args: Any, **kwargs: Any) -> bool:
         return _without_failing(lambda: bool(super(ForgivingRedisCache, self).touch(key, *args, **kwargs)), False)
-
-    def client(self) -> Redis:
-        """The connection itself, for what is no cache. Ask :data:`webapp.config.breaker.redis` before; it raises."""
-        connected: Redis = self._cache.get_client(None, write=True)
-        return connected
 
     def delete(self, key: str, version: int | None = None) -> bool:
         return _without_failing(lambda: bool(super(ForgivingRedisCache, self).delete(key, version)), False)

@@ -3,7 +3,7 @@
 import os
 from contextlib import ExitStack
 
-from billiard import current_process
+from billiard import current_process  # type: ignore[import-untyped]  # it comes without types
 from celery import Celery, Task
 from celery.signals import setup_logging, task_postrun, task_prerun, worker_process_init
 from django.conf import settings

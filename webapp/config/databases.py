@@ -8,8 +8,16 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from webapp.config.readers import RefusedSetting
 
 SQLITE_WAIT_S = 30
-CONNECT_S = 2
-"""How long a PostgreSQL that does not answer is waited for, the least that its library knows; the URL may name another."""
+POSTGRESQL = "django.db.backends.postgresql"
+WAITS = {
+    "connect_timeout": 2,  # the least that its library knows
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""How long a PostgreSQL that cannot be reached is waited for, in seconds, the last in ms; the URL may name others."""
+STATEMENT_S = 60
 
 
 def from_environment(name: str, default_file: Path) -> dict[str, Any]:
@@ -28,17 +36,23 @@ def from_environment(name: str, default_file: Path) -> dict[str, Any]:
     database = unquote(url.path.strip("/"))
     if url.scheme in ("postgresql", "postgres") and database:
         return {
-            "ENGINE": "webapp.config.postgresql",
+            "ENGINE": POSTGRESQL,
             "NAME": database,
             "HOST": unquote(url.hostname or ""),
             "PORT": port or "",
             "USER": unquote(url.username or ""),
             "PASSWORD": unquote(url.password or ""),
-            "OPTIONS": {"connect_timeout": CONNECT_S, **dict(parse_qsl(url.query))},
+            "OPTIONS": WAITS | dict(parse_qsl(url.query)),
             "CONN_MAX_AGE": 600,
             "CONN_HEALTH_CHECKS": True,
         }
     raise refusal
+
+
+def cut_long_statements(database: dict[str, Any]) -> None:
+    """Of a web server, unless the URL names ``options`` of its own: nobody waits longer for a page."""
+    if database["ENGINE"] == POSTGRESQL:
+        database["OPTIONS"].setdefault("options", f"-c statement_timeout={STATEMENT_S}s")
 
 
 def sqlite(file: Path) -> dict[str, Any]:

@@ -99,7 +99,6 @@ class Environment:
     metrics_public: bool = _read(flag, "WEIR_METRICS_PUBLIC", False)
     session_age_s: int = _read(number, "WEIR_SESSION_AGE_S", 12 * 3600, 300, 30 * _DAY_S)
     session_idle_s: int = _read(number, "WEIR_SESSION_IDLE_S", 4 * 3600, 0, 30 * _DAY_S)
-    last_known_h: int = _read(number, "WEIR_LAST_KNOWN_H", 24, 0, 168)
     requests_per_min: int = _read(number, "WEIR_REQUESTS_PER_MIN", 1200, 0, 1_000_000)
     oidc_issuer: str = _read(text, "WEIR_OIDC_ISSUER", "", "the https address of an OpenID Connect issuer", check.is_issuer)
     oidc_client_id: str = _read(text, "WEIR_OIDC_CLIENT_ID", "", "the id that the provider knows Weir by", bool)

@@ -30,7 +30,6 @@ INSTALLED_APPS = [
     "drf_spectacular",
     # From the floor to the roof, as pyproject.toml orders them.
     "webapp.charts",
-    "webapp.last_known.apps.LastKnownConfig",
     "webapp.work.apps.WorkConfig",
     "webapp.fleet",
     "webapp.backend",
@@ -70,7 +69,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "webapp.accounts.languages.Language",
     "webapp.accounts.time_zones.ShownZone",
-    "webapp.last_known.middleware.LastKnown",
+    "webapp.lib.database_watch.DatabaseWatch",
     "webapp.accounts.sessions.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -117,6 +116,7 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": WEIR.database}
+SERVES_PAGES = False  # wsgi.py says otherwise
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
+from webapp.config import databases
 from webapp.config.garbage import look_for_garbage_rarely
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
@@ -13,10 +14,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 # Whitenoise wants the folder of collected files to exist, also where nothing was collected.
 settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 
-if settings.DATABASES["default"]["ENGINE"] == "webapp.config.postgresql":
-    from webapp.config.postgresql.listening import serve_pages  # its library is not there for SQLite
-
-    serve_pages()
+settings.SERVES_PAGES = True
+databases.cut_long_statements(settings.DATABASES["default"])
 
 application = get_wsgi_application()
 

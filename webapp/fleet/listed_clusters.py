@@ -14,8 +14,6 @@ from webapp.config import encryption
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, RemovedCluster
 from webapp.fleet.querysets import MAX_SHARD_SIZE
-from webapp.last_known.forgetting import forget
-from webapp.last_known.redis_side import SCOPED
 from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200
@@ -73,7 +71,7 @@ def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
 
 def _put(source: DiscoverySource, found: list[FoundCluster], known: dict[str, Cluster]) -> tuple[list[str], list[str]]:
     shards = _Shards()
-    new, back, renewed, changed, labels_changed = [], [], [], [], False
+    new, back, renewed, changed = [], [], [], []
     for one in found:
         row = known.get(one.name)
         if row is None:
@@ -87,12 +85,9 @@ def _put(source: DiscoverySource, found: list[FoundCluster], known: dict[str, Cl
             back.append(row)
         elif news := _settle(row, source, one):
             renewed.append(row)
-            labels_changed |= "labels" in news
             changed += [row.name] if news - REPORTED else []
     Cluster.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
     Cluster.objects.bulk_update([*back, *renewed], [*FOLLOWED, "found_by", "blind_since", "consecutive_failures"], batch_size=ROWS_AT_ONCE)
-    if back or labels_changed:
-        forget(SCOPED)
     came = [row.name for row in (*new, *back)]
     RemovedCluster.objects.filter(name__in=came).delete()
     return came, changed

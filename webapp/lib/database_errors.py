@@ -22,15 +22,28 @@ logger = logging.getLogger(__name__)
 
 READ_ONLY = _("The database is read-only.")
 FULL = _("The disk of the database is full.")
-AWAY = "The database does not answer. What was collected so far is kept; once it answers again, collecting resumes where it stopped."
+KEPT = "What was collected so far is kept; once it answers again, collecting resumes where it stopped."
 RETRY_AFTER_S, AWAY_RETRY_AFTER_S = "60", "5"
 _BY_STATE = {"25006": READ_ONLY, "53100": FULL}
 """SQLSTATE of PostgreSQL → sentence: read_only_sql_transaction, disk_full."""
 _BY_CODE = {sqlite3.SQLITE_READONLY: READ_ONLY, sqlite3.SQLITE_FULL: FULL}
 _PRIMARY = 0xFF
 """Extended result codes of SQLite keep the primary one in their lowest byte."""
-_CONNECTION = ("08", "57P01", "57P02", "57P03", "53300")
-"""SQLSTATEs begin with: connection exceptions, admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections."""
+SILENT = _("It answers no query.")
+UNREACHABLE = _("No connection to it can be made.")
+STARTS_OR_STOPS = _("It is being started or stopped.")
+_AWAY_BY_STATE = {
+    "57P01": STARTS_OR_STOPS,
+    "57P02": STARTS_OR_STOPS,
+    "57P03": STARTS_OR_STOPS,
+    "53300": _("It takes no more connections."),
+}
+"""SQLSTATE → sentence: admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections."""
+_AWAY_BY_CODE = {
+    sqlite3.SQLITE_CANTOPEN: _("Its file is not there, or cannot be opened."),
+    sqlite3.SQLITE_BUSY: _("Its file is locked by another process."),
+}
+_CONNECTION_EXCEPTION = "08"
 
 
 def why_refused(error: BaseException | None) -> str:
@@ -41,18 +54,21 @@ def why_refused(error: BaseException | None) -> str:
     return _BY_STATE.get(getattr(cause, "sqlstate", None) or "", "")
 
 
-def is_away(error: BaseException | None) -> bool:
-    """Whether nothing can be asked of the database at present. PostgreSQL's library knows no SQLSTATE of a connection that fails."""
+def why_away(error: BaseException | None) -> str:
+    """Why nothing can be asked of it at present, in a sentence; "" for every other error."""
     if not isinstance(error, OperationalError):
-        return False
+        return ""
     if isinstance(cause := error.__cause__, sqlite3.Error):
-        return getattr(cause, "sqlite_errorcode", 0) & _PRIMARY == sqlite3.SQLITE_CANTOPEN
+        return why_file_is_away(cause)
     state = getattr(cause, "sqlstate", "")  # "" of what is not PostgreSQL's: errors that Django raises by itself
-    return state is None or state.startswith(_CONNECTION)
+    if state is None or state.startswith(_CONNECTION_EXCEPTION):  # its library knows no SQLSTATE of a connection that fails
+        return UNREACHABLE
+    return _AWAY_BY_STATE.get(state, "")
 
 
-class DatabaseAway(HttpResponse):
-    """The page that says so; whoever knows better what to show instead knows it by this."""
+def why_file_is_away(error: sqlite3.Error) -> str:
+    """The same, of SQLite."""
+    return _AWAY_BY_CODE.get(getattr(error, "sqlite_errorcode", 0) & _PRIMARY, "")
 
 
 def failed(request: HttpRequest) -> HttpResponse:
@@ -72,24 +88,23 @@ def failed(request: HttpRequest) -> HttpResponse:
             "database_damaged.html",
             {"file": file},
         )
-    if is_away(error):
-        return _unavailable(request, "database_away", AWAY, AWAY_RETRY_AFTER_S, "database_away.html", {}, DatabaseAway)
+    if why := why_away(error):
+        return away(request, why)
     return render(None, "500.html", {"request_id": log_lines.request_id()}, status=500)
 
 
-def _unavailable(
-    request: HttpRequest,
-    code: str,
-    message: str,
-    retry_after_s: str,
-    template: str,
-    context: dict[str, str],
-    kind: type[HttpResponse] = HttpResponse,
-) -> HttpResponse:
+def away(request: HttpRequest, why: str) -> HttpResponse:
+    """A page reloads itself until the database is back; what was sent is not sent again."""
+    context = {"why": why, "reload_after_s": AWAY_RETRY_AFTER_S if request.method == "GET" else ""}
+    message = f"The database does not answer. {why} {KEPT}"
+    return _unavailable(request, "database_away", message, AWAY_RETRY_AFTER_S, "database_away.html", context)
+
+
+def _unavailable(request: HttpRequest, code: str, message: str, retry_after_s: str, template: str, context: dict[str, str]) -> HttpResponse:
     answer: HttpResponse
     if request.path_info.startswith(PREFIX):
         answer = JsonResponse(plain_error(code, message), status=503)
     else:
-        answer = kind(render_to_string(template, context | {"request_id": log_lines.request_id()}), status=503)
+        answer = HttpResponse(render_to_string(template, context | {"request_id": log_lines.request_id()}), status=503)
     answer["Retry-After"] = retry_after_s
     return answer

@@ -10,6 +10,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from webapp.accounts.authentication import TokenAuthentication
 from webapp.freshness.status import status
 from webapp.lib import scopes
+from webapp.lib.database_watch import why_away
 from webapp.site import exposition
 
 EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
@@ -25,6 +26,8 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """200 while the database answers and the pipeline runs, else 503 with the codes of what is wrong."""
     try:
+        if why_away():
+            raise DatabaseError
         with scopes.everything():  # it says codes alone
             now = status(timezone.now())
     except DatabaseError:
@@ -42,6 +45,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     Without its database nobody can be known: what is then said, that it is away, ``/readyz`` says to everybody, too.
     """
     try:
+        if why_away():
+            raise DatabaseError
         return _metrics(request)
     except DatabaseError:
         return HttpResponse(exposition.without_database(), content_type=EXPOSITION)

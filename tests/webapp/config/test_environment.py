@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from webapp.config import environment
-from webapp.config.databases import CONNECT_S
+from webapp.config.databases import WAITS
 from webapp.config.readers import RefusedSetting
 
 CANARY = "canary-4711"
@@ -119,7 +119,7 @@ def test_postgresql_keeps_and_checks_its_connections(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("WEIR_DATABASE_URL", "postgresql://weir:p%40ss@db.example.org:5433/weir?sslmode=require")
     database = environment.Environment().database
     assert (database["USER"], database["PASSWORD"], database["HOST"], database["PORT"]) == ("weir", "p@ss", "db.example.org", 5433)
-    assert database["OPTIONS"] == {"sslmode": "require", "connect_timeout": CONNECT_S}
+    assert database["OPTIONS"] == {"sslmode": "require"} | WAITS
     assert database["CONN_HEALTH_CHECKS"] is True
 
 

@@ -1,1 +1,0 @@
-"""Django's PostgreSQL, whose server is not waited for when it falls silent."""
