@@ -18,6 +18,7 @@ from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, is_packed, process_of
 from ingest.flink_logs.record_splitter import Keep
 from ingest.flink_logs.tfile import BadTFile
+from ingest.local_directories import local_path, refusal_of_entry, refusal_of_file
 from ingest.network.filesystems import filesystem_of, opened
 from ingest.network.uris import spelled_as
 from ingest.records import LogRecord, Observed, Skip
@@ -46,11 +47,19 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
     found: dict[str, LogFile] = {}
     skips: list[Skip] = []
     for pattern in globs:
+        if "::" in pattern:
+            skips.append(Skip(redact(pattern), "unreadable_file", refusal_of_entry(pattern)))
+            continue
+        refused: dict[str, str] = {}
         try:
             filesystem, path = filesystem_of(pattern)
+            is_local = local_path(pattern) is not None
             matches = filesystem.glob(path, detail=True).values() if _is_glob(path) else [filesystem.info(path)]
             for info in matches:
                 if info.get("type") != "file":
+                    continue
+                if is_local and (why_not := refusal_of_file(info["name"], path)):
+                    refused.setdefault(why_not, info["name"])
                     continue
                 uri = _uri(pattern, filesystem, info["name"])
                 if is_node_file(uri):
@@ -69,6 +78,8 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
                     f"Nothing could be listed there ({why(error, remote='://' in pattern)}); check the path and its permissions.",
                 )
             )
+        # One of the files stands for all of its pattern: they may be thousands.
+        skips += [Skip(redact(name), "unreadable_file", sentence) for sentence, name in refused.items()]
     return sorted(found.values(), key=lambda file: age_order(file.path)), skips
 
 

@@ -13,6 +13,7 @@ from ingest.errors import Skipped
 from ingest.flink_rest.assembly import observe_job
 from ingest.history.archive import job_readings
 from ingest.history.listing import ArchiveDirectory, ArchiveFile
+from ingest.local_directories import refusal_of_entry
 from ingest.records import Observed, Skip
 
 MAX_ARCHIVE_BYTES = 128 * 1024 * 1024
@@ -37,6 +38,8 @@ def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None
     a directory that cannot be listed is a skip and leaves the cursor as it is.
     """
     known = _stamps(cursor)
+    if refusal := refusal_of_entry(directory):
+        return ArchivesRead(cursor={"files": known}, skips=(Skip(directory, "unreadable_file", refusal),))
     try:
         archives = ArchiveDirectory(directory)
         files = archives.files()

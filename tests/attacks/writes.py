@@ -116,6 +116,8 @@ FORMS: dict[str, Write] = {
     "report-delete": operators(),
     "cluster-add": operators(lambda: _cluster("new")),
     "cluster-edit": operators(lambda: _cluster("prod-eu")),
+    "cluster-add-test": operators(lambda: _cluster("new"), changes=False),
+    "cluster-change-test": operators(lambda: _cluster("prod-eu"), changes=False),
     "cluster-test": operators(),
     "cluster-pause": operators(lambda: {"pause": "1"}),
     "cluster-remove": operators(lambda: {"name": "prod-eu"}),

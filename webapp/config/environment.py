@@ -58,6 +58,10 @@ def _networks(name: str, expected: str) -> tuple[str, ...]:
     return tuple(words(name, [], expected, check.is_network))
 
 
+def _directories(name: str, expected: str) -> tuple[str, ...]:
+    return tuple(words(name, [], expected, lambda path: path.startswith("/")))
+
+
 def _secret_key() -> str:
     given = secret("WEIR_SECRET_KEY", "at least 50 characters", lambda key: len(key) >= 50)
     return given or secrets.kept(_home(), "secret_key", secrets.new_secret_key)
@@ -164,6 +168,8 @@ class Environment:
     )
     cluster_allowed_networks: tuple[str, ...] = _read(_networks, "WEIR_CLUSTER_ALLOWED_NETWORKS", f"networks clusters may be in{_NETWORKS}")
     """Read again by :mod:`ingest.network.clusters` at every connection, also for commands without Django."""
+    read_dirs: tuple[str, ...] = _read(_directories, "WEIR_READ_DIRS", "absolute paths of directories")
+    """Read again by :mod:`ingest.local_directories` whenever files are looked for."""
     mail_from: str = _read(text, "WEIR_MAIL_FROM", "weir@localhost", "an address such as weir@example.org", check.is_mail_address)
     smtp_url: str = _read_hidden(
         secret, "WEIR_SMTP_URL", "smtp://host:25, smtp+starttls://user:password@host:587 or smtps://…", check.is_smtp

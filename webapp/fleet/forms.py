@@ -7,8 +7,10 @@ from django.utils.translation import gettext
 
 from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
+from webapp.fleet.models.cluster import HOW_READ
 from webapp.fleet.models.log_store import DEFAULT_BACKFILL_H
 from webapp.fleet.sign_ins import SIGN_INS, SignIn
+from webapp.lib import scopes
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 from webapp.lib.translations import gettext_lazy as _
 
@@ -93,6 +95,10 @@ class ClusterForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.sees_everything = scopes.current().is_everything
+        if not self.sees_everything:
+            for name, field in self.fields.items():
+                field.disabled = name not in HOW_READ
         for name in ("log_store_kind", "log_store_auth_scheme", "log_store_backfill_h"):
             self.fields[name].required = False
         self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]  # of a form field for integers

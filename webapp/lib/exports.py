@@ -2,24 +2,33 @@
 
 import csv
 import json
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from django.http import StreamingHttpResponse
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA_STARTS = ("=", "+", "-", "@")
+_SHOWN_AS_NOTHING = ("C", "Z")
+"""Unicode's categories of control and format characters and of white space: programs skip them before a formula."""
 
 
 def safe_cell(value: Any) -> Any:
     """What a spreadsheet would run as a formula is made text with a leading apostrophe; numbers stay numbers."""
-    if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA_STARTS):
+    if isinstance(value, str) and _is_formula(value):
         return "'" + value
     if isinstance(value, datetime):
         return _iso(value)
     if isinstance(value, (dict, list)):
         return safe_cell(json.dumps(value, ensure_ascii=False, default=str))
     return "" if value is None else value
+
+
+def _is_formula(text: str) -> bool:
+    """Also in full width, which some programs take for the same, and a text that begins with a line break or tab."""
+    shown = next((letter for letter in text if unicodedata.category(letter)[0] not in _SHOWN_AS_NOTHING), "")
+    return unicodedata.normalize("NFKC", shown).startswith(_FORMULA_STARTS) or text.startswith(("\t", "\r", "\n"))
 
 
 def export_response(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> StreamingHttpResponse:

@@ -23,6 +23,7 @@ SOURCES = (
     "ingest/flink_logs/files.py",
     "ingest/flink_logs/layouts.py",
     "ingest/flink_logs/probe.py",
+    "ingest/local_directories.py",
     "ingest/flink_rest/bodies.py",
     "ingest/flink_rest/client.py",
     "ingest/flink_rest/collector.py",

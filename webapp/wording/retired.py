@@ -14,4 +14,5 @@ RETIRED: tuple[tuple[str, str], ...] = (
     (gettext_noop("No cluster that Weir can see has reported this job: it counts as running."), ""),
     (gettext_noop("Requests for slots, deployments and partition requests time out while the tasks of the job are deployed."), ""),
     (gettext_noop("This audit is the first that found that nothing needs it; a second one must confirm it."), ""),
+    (gettext_noop("it is a link that leads out of the folder"), ""),
 )

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from tests.webapp.builders import T0
 from webapp.lib.exports import csv_response, json_response, safe_cell
 
+BEFORE_A_FORMULA = ("＝1+1", "＋1", "－2+3", "＠SUM(A1)", "\ufeff=1", "\u00a0=1", "\u200b\u200d=1", "\u3000@x", "\x00=1", "\u2028-1")
+"""Full-width signs, and what programs skip: a byte order mark, spaces that do not break, zero-width characters."""
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "  =cmd|' /C calc'!A0", "\r=1"])
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "  =cmd|' /C calc'!A0", "\r=1", *BEFORE_A_FORMULA])
 def test_a_spreadsheet_sees_text_where_it_would_see_a_formula(text):
     assert safe_cell(text).startswith("'")
 

@@ -113,6 +113,8 @@ ACTIONS: dict[str, Action] = {
     "api-reports-detail": Action("report.remove", _REPORT),
     "cluster-add": Action("cluster.add"),
     "cluster-edit": Action("cluster.change", _CLUSTER),
+    "cluster-add-test": Action("cluster.test"),
+    "cluster-change-test": Action("cluster.test", _CLUSTER),
     "cluster-test": Action("cluster.test", _CLUSTER),
     "cluster-pause": Action("cluster.pause", _CLUSTER),
     "cluster-remove": Action("cluster.remove", _CLUSTER),

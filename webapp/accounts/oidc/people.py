@@ -9,6 +9,7 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from webapp.accounts.look_alikes import look_alike_of
 from webapp.accounts.models import User
 from webapp.accounts.oidc.configured import EVERYTHING
 from webapp.accounts.roles import GROUPS, Role
@@ -58,6 +59,8 @@ def _new(name: str, subject: str) -> User:
     user.set_unusable_password()
     try:
         UnicodeUsernameValidator()(name)
+        if look_alike_of(name):
+            raise NotAdmitted(name, f"{name} looks like the name of another account here. Ask an administrator of Weir to rename one.")
         with transaction.atomic():
             user.save()
     except ValidationError:

@@ -6,6 +6,7 @@ http, is refused all the same.
 
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -32,6 +33,7 @@ SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """By keys of the provider alone: with HS256 the client's secret would be one, and none is none."""
 
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint", "end_session_endpoint")
+_OF_ADDRESS = ("email", "email_verified")
 _LONGEST_HINT = 4_000
 """Characters of an ID token that an address can hold; one with many groups is left out, and the provider may ask who is meant."""
 
@@ -79,10 +81,17 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
             more = dict(app.userinfo(token=token))
             if more.get("sub") != claims["sub"]:
                 raise ValueError("the user info is of somebody else")  # OpenID Connect Core 5.3.2
-            claims = {**more, **claims}
+            claims = joined(claims, more)
         return Arrived(claims, _sign_out(app, str(token["id_token"])))
     except _WENT_WRONG as error:
         raise _failure(error) from error
+
+
+def joined(id_token: Mapping[str, Any], user_info: Mapping[str, Any]) -> dict[str, Any]:
+    """Claims of both answers, those of the ID token first. An address and whether it is verified are of the same answer."""
+    of_address = id_token if "email" in id_token else user_info
+    others = {name: value for name, value in {**user_info, **id_token}.items() if name not in _OF_ADDRESS}
+    return others | {name: of_address[name] for name in _OF_ADDRESS if name in of_address}
 
 
 def _sign_out(app: Any, id_token: str) -> str:

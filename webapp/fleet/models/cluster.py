@@ -1,5 +1,6 @@
 """One registered Flink cluster: where to ask, how to sign in, and how the asking went."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from ingest.discovery.operator_report import events_of
+from ingest.local_directories import refusal_of_entry
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
 from ingest.sources import AuditLogSource, ClusterSource, LogSource, PrometheusSource, Tls
@@ -21,9 +23,25 @@ from webapp.fleet.models.log_store import LogStoreFields, auth_of
 from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
 from webapp.fleet.validators import are_label_matchers, is_tenant, is_time_zone, is_web_url
+from webapp.lib import scopes
 from webapp.lib.scoped_rows import scoped
 from webapp.lib.translations import gettext_lazy as _
 from webapp.wording.translation import translated
+
+LOCAL_FIELDS = ("log_globs", "hdfs_audit_globs", "archive_dir")
+"""Name files or folders that may be of this machine."""
+HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
+"""Of the fields that people enter, those that change how something is read, not what."""
+READ_FIELDS = frozenset(
+    {
+        "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "auth_secret_encrypted", "ca_file", "client_cert_file",
+        "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "hdfs_audit_globs", "namenode_jmx_url",
+        "prometheus_url", "prometheus_selector", "prometheus_auth_scheme", "prometheus_auth_user", "prometheus_secret_encrypted",
+        "prometheus_ca_file", "prometheus_tenant", "log_store_kind", "log_store_url", "log_store_query", "log_store_index",
+        "log_store_tenant", "log_store_auth_scheme", "log_store_auth_user", "log_store_secret_encrypted", "log_store_backfill_h",
+    }
+)  # fmt: skip
+"""What is read of a cluster, and as whom: changed by who sees the whole fleet alone."""
 
 
 @scoped(by="name")
@@ -142,6 +160,11 @@ class Cluster(LogStoreFields):
             globs = getattr(self, field)
             if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
                 raise ValidationError({field: gettext("Give a list of paths or globs.")})
+        for field in LOCAL_FIELDS:
+            entered = getattr(self, field)
+            for pattern in entered if isinstance(entered, list) else [entered]:
+                if refusal := refusal_of_entry(pattern):
+                    raise ValidationError({field: translated(refusal)})
         self._check_networks()
 
     def _check_networks(self) -> None:
@@ -158,9 +181,18 @@ class Cluster(LogStoreFields):
                 raise ValidationError({field: translated(f"{error.strerror}.")}) from error
 
     def save(self, *args: Any, **kwargs: Any) -> None:
+        if not scopes.current().is_everything:
+            self._check_scope(kwargs.get("update_fields"))
         if self._state.adding:
             RemovedCluster.objects.filter(name=self.name).delete()
         super().save(*args, **kwargs)
+
+    def _check_scope(self, update_fields: Iterable[str] | None) -> None:
+        """What is read of a cluster is for who sees all: any other would read what is not theirs. Raises ``PermissionDenied``."""
+        written = READ_FIELDS if update_fields is None else READ_FIELDS.intersection(update_fields)
+        stored = Cluster.objects.filter(pk=self.pk).values(*written).first() or {} if written else {}
+        if any(stored.get(name) != getattr(self, name) for name in written):
+            scopes.require_everything(gettext("What is read of a cluster"))
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         RemovedCluster.objects.get_or_create(name=self.name)

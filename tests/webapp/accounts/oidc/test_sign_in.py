@@ -17,7 +17,7 @@ from tests.webapp.builders import person
 from tests.weir_settings import WeirSettings
 from webapp.accounts.models import AuditEntry, User
 from webapp.accounts.oidc import views
-from webapp.accounts.oidc.provider import _discovered
+from webapp.accounts.oidc.provider import _discovered, joined
 from webapp.accounts.roles import Role, role_of
 
 pytestmark = pytest.mark.django_db
@@ -236,3 +236,19 @@ def test_settings_are_checked_at_start_and_the_secret_is_not_repeated(monkeypatc
             Environment()
     monkeypatch.setenv("WEIR_OIDC_CLIENT_SECRET", CLIENT_SECRET)
     assert CLIENT_SECRET not in repr(Environment())
+
+
+def test_an_address_is_verified_only_by_the_answer_that_says_it() -> None:
+    assert joined({"sub": "1", "email": "a@evil.example"}, {"sub": "1", "email": "a@example.org", "email_verified": True}) == {
+        "sub": "1", "email": "a@evil.example",
+    }  # fmt: skip
+    assert joined({"sub": "1", "email_verified": True}, {"sub": "1", "email": "a@example.org", "name": "Ann"}) == {
+        "sub": "1", "email": "a@example.org", "name": "Ann",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["ANN", "аnn", "ａｎｎ", "ann​", "αnn"])
+def test_nobody_is_let_in_under_a_name_that_looks_like_another_one(name: str) -> None:
+    User.objects.create_superuser(name, password="x")
+    client, _ = signs_in("ann")
+    assert client.get("/account/").status_code == 302 and User.objects.count() == 1
