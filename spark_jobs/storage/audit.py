@@ -161,7 +161,8 @@ def _references_of_jobs(resolved: DataFrame, checkpoints: DataFrame) -> DataFram
 def _task_owned(
     metadata: DataFrame, restores: DataFrame, chains: DataFrame, jobs: DataFrame, listed_jobs: DataFrame
 ) -> tuple[DataFrame, DataFrame]:
-    """(audit_id, job_id) of jobs whose task-owned files may be needed, and (audit_id) where those of all may be."""
+    """(audit_id, job_id) of jobs whose task-owned files may be needed, and (audit_id) where those of all may be:
+    a snapshot lies there whose job nobody can tell, or a job was restored from a place that nobody knows."""
     known = listed_jobs.select("audit_id", "job_id").unionByName(jobs.select("audit_id", "job_id")).distinct()
     prefix = F.regexp_extract("path", "/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/", 1)
     savepoints = metadata.where(F.col("place") == "savepoint").select("audit_id", prefix.alias("prefix")).distinct()
@@ -179,8 +180,9 @@ def _task_owned(
     )
     foreign = chains.where(F.col("job_id").isNotNull()).select("audit_id", "job_id", "other_job_id").distinct()
     needed = lineage.needed_ancestors(lineage.descents(restores, foreign, known), holders).distinct()
-    unowned = metadata.where(F.col("job_id").isNull() & (F.col("place") != "savepoint")).select("audit_id").distinct()
-    return needed, unowned
+    unowned = metadata.where(F.col("job_id").isNull() & (F.col("place") != "savepoint")).select("audit_id")
+    from_unknown = jobs.where(F.col("restored_at").isNotNull() & F.col("restored_path").isNull())
+    return needed, unowned.unionByName(from_unknown.select("audit_id")).distinct()
 
 
 def _checkpoint_rows(checkpoints: DataFrame, resolved: DataFrame, segments: DataFrame, jobs: DataFrame) -> DataFrame:

@@ -154,11 +154,13 @@ def weaned_restores(checkpoints: DataFrame, restores: DataFrame, sole: DataFrame
     of_job = ["audit_id", "cluster", "job_id"]
     own = checkpoints.where(~F.col("is_savepoint") & (F.col("claims") == 1))
     whole = own.where(F.col("seen") & F.col("self_contained") & F.coalesce("resolvable", F.lit(False)))
-    newest = whole.groupBy(*of_job).agg(F.max("modified").alias("whole_at"))
+    newest = whole.groupBy(*of_job).agg(F.max("modified").alias("whole_at"), F.max("checkpoint_id").alias("whole_id"))
     read = own.groupBy(*of_job).agg(F.max("checkpoint_id").alias("read_id"))
     home = sole.select(*of_job, F.col("job_directory").alias("from_job_directory"))
     origins = home.withColumn("is_own", F.lit(True)).distinct()
-    has_moved_on = F.col("seen") & (F.col("whole_at") > F.col("restored_at"))
+    # A restored job goes on counting: a lower number is of somebody else who writes there.
+    counts_on = F.coalesce(F.col("whole_id") > F.col("from_checkpoint_id"), F.lit(True))
+    has_moved_on = F.col("seen") & (F.col("whole_at") > F.col("restored_at")) & counts_on
     weaned = (
         restores.join(newest, of_job, "left")
         .join(read, of_job, "left")

@@ -224,7 +224,8 @@ class _Maker:
     def checkpoints(self, job: Job, inherited: tuple[str, ...], hours: float) -> None:
         rng = self.rng
         shared = [self.plant(f"{self.directory(job)}/shared/{self.uuid()}") for _ in range(rng.randint(1, 6))]
-        first = rng.randint(1, 40)
+        # A restored job goes on counting where the one before it was.
+        first = rng.randint(1, 40) + (job.restored.number if job.restored else 0)
         taken = {snapshot.path for snapshot in self.world.snapshots}
         while any(f"{self.directory(job)}/chk-{first + past}/_metadata" in taken for past in range(3)):
             first += 40
