@@ -26,6 +26,7 @@ CODE_WORDS = (
     _("vanished"),
     _("bad time"),
     _("two owners"),
+    _("writer unknown"),
     _("job unseen"),
     _("task owned"),
     _("was referred"),
