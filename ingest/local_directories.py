@@ -17,6 +17,8 @@ VARIABLE = "WEIR_READ_DIRS"
 SPOOLS = ("pushed", "pulled")
 """Folders of Weir's own in which lines of logs wait for the collector."""
 _DEFAULT_HOME = Path(__file__).parents[1] / "var"
+_ELSEWHERE = ("WEIR_LAKE_ROOT", "WEIR_RUNS_ROOT", "WEIR_PLANS_ROOT", "WEIR_REPORTS_ROOT")
+_OF_THE_SYSTEM = ("/proc", "/sys")
 _LOCAL = {"file", "local"}
 
 
@@ -53,8 +55,10 @@ def refusal_of_file(path: str, pattern: str, environment: Mapping[str, str] = os
 
 def _refusal(path: str, environment: Mapping[str, str]) -> str:
     resolved = os.path.realpath(path)
-    if _is_within(resolved, _home(environment)):
+    if any(_is_within(resolved, directory) for directory in _own_directories(environment)):
         return "It lies in Weir's own folder, of which nothing is read; name the files that Flink writes."
+    if any(_is_within(resolved, directory) for directory in _OF_THE_SYSTEM):
+        return "It is a view of running processes, which may show their keys; name the files that Flink writes."
     listed = read_directories(environment)
     if listed and not any(_is_within(resolved, directory) for directory in listed):
         return f"It lies in no directory that {VARIABLE} lists; move the files there, or have it listed."
@@ -63,6 +67,12 @@ def _refusal(path: str, environment: Mapping[str, str]) -> str:
 
 def _home(environment: Mapping[str, str]) -> str:
     return os.path.realpath(Path(environment.get("WEIR_HOME") or _DEFAULT_HOME).expanduser())
+
+
+def _own_directories(environment: Mapping[str, str]) -> list[str]:
+    """Weir's home, and what of it the environment puts elsewhere on this machine."""
+    elsewhere = (local_path(environment.get(name, "")) for name in _ELSEWHERE)
+    return [_home(environment), *(os.path.realpath(path) for path in elsewhere if path)]
 
 
 def _fixed_part(pattern: str) -> str:

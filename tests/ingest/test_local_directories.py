@@ -61,6 +61,14 @@ def test_a_directory_whose_name_begins_alike_is_another_one(home: Path, tmp_path
     assert not refusal_of_entry(f"{home}-logs/*.log") and refusal_of_entry(str(home))
 
 
+def test_neither_the_lake_elsewhere_nor_processes_are_read(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEIR_LAKE_ROOT", f"file://{tmp_path}/lake")
+    logs(tmp_path / "lake")
+    files, skips = find([f"{tmp_path}/lake/*", "/proc/self/environ"])
+    assert not files and len(skips) == 2
+    assert refusal_of_entry(f"{tmp_path}/lake/*") and refusal_of_entry("/proc/*/environ")
+
+
 def test_archives_are_not_read_out_of_weirs_own_folder(home: Path) -> None:
     read = read_archives(str(home / "secrets"), "payments", None, datetime.now(UTC))
     assert not read.observed and read.skips

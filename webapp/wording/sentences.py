@@ -402,6 +402,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("It has {size} bytes, and at most {most_bytes} are read; raise the bound to have it read."), "DD"),
     (gettext_noop("It holds {state} of state."), "F"),
     (gettext_noop("It is a _metadata that could not be read."), ""),
+    (gettext_noop("It is a view of running processes, which may show their keys; name the files that Flink writes."), ""),
     (gettext_noop("It is due since {next_attempt_at} and nobody takes it up: is a worker of queue {queue} running?"), "NN"),
     (gettext_noop("It is judged when the checkpoint after it has completed: an hour covers intervals of up to 20 minutes."), ""),
     (gettext_noop("It is no hit with an id that is sorted by {time}."), "P"),

@@ -301,7 +301,7 @@ class _Maker:
         for _ in range(self.rng.randint(0, 3)):
             self.dead(job, self.plant(f"{root}/shared/{self.uuid()}", self.rng.choice((2, 30, 90, 200, 300))))
         if self.chance(0.3):
-            number = self.rng.randint(50, 60)
+            number = self.rng.randint(500, 510)
             self.dead(job, self.plant(f"{root}/chk-{number}/{self.uuid()}"))
             if self.chance(0.5):
                 job.ended.append((number, False, False))
@@ -325,7 +325,7 @@ class _Maker:
     def was_referred(self, job: Job) -> None:
         """Its referrer is gone: discarded, or moved to where no audit looks."""
         path = self.plant(f"{self.directory(job)}/shared/{self.uuid()}")
-        number, discarded = self.rng.randint(70, 99), self.chance(0.5)
+        number, discarded = self.rng.randint(700, 799), self.chance(0.5)
         self.world.files[path].unreferenced_since = self.world.files[path].first_seen if self.chance(0.5) else None
         self.world.earlier.append((f"{self.directory(job)}/chk-{number}/_metadata", path, discarded))
         if discarded:
