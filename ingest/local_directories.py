@@ -16,6 +16,8 @@ from ingest.network.uris import schemes_of
 VARIABLE = "WEIR_READ_DIRS"
 SPOOLS = ("pushed", "pulled")
 """Folders of Weir's own in which lines of logs wait for the collector."""
+DEMO = "demo"
+"""Weir's own folder of recordings that it plays: anybody has the same."""
 _DEFAULT_HOME = Path(__file__).parents[1] / "var"
 _ELSEWHERE = ("WEIR_LAKE_ROOT", "WEIR_RUNS_ROOT", "WEIR_PLANS_ROOT", "WEIR_REPORTS_ROOT")
 _OF_THE_SYSTEM = ("/proc", "/sys")
@@ -55,6 +57,8 @@ def refusal_of_file(path: str, pattern: str, environment: Mapping[str, str] = os
 
 def _refusal(path: str, environment: Mapping[str, str]) -> str:
     resolved = os.path.realpath(path)
+    if _is_within(resolved, f"{_home(environment)}/{DEMO}"):
+        return ""
     if any(_is_within(resolved, directory) for directory in _own_directories(environment)):
         return "It lies in Weir's own folder, of which nothing is read; name the files that Flink writes."
     if any(_is_within(resolved, directory) for directory in _OF_THE_SYSTEM):

@@ -72,3 +72,10 @@ def test_neither_the_lake_elsewhere_nor_processes_are_read(home: Path, tmp_path:
 def test_archives_are_not_read_out_of_weirs_own_folder(home: Path) -> None:
     read = read_archives(str(home / "secrets"), "payments", None, datetime.now(UTC))
     assert not read.observed and read.skips
+
+
+def test_recordings_that_weir_plays_are_read_out_of_its_own_folder(home: Path) -> None:
+    played = logs(home / "demo" / "recording" / "logs")
+    files, skips = find([f"{home}/demo/*/logs/*"])
+    assert [file.path for file in files] == [str(played)] and not skips
+    assert not refusal_of_entry(f"{home}/demo/*/logs/*")

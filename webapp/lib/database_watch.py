@@ -40,6 +40,8 @@ def why_away() -> str:
     if not settings.SERVES_PAGES:
         return ""
     if connection.vendor == "sqlite":
+        if connection.is_in_memory_db():
+            return ""
         return _why_file_is_away(str(connection.settings_dict["NAME"]))
     with _one_at_a_time:
         watch = _watch_of(os.getpid())

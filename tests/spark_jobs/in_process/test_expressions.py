@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.in_process.session import in_process_session
 from spark_jobs.in_process.values import Unsupported, spark_type
-from spark_jobs.storage.layout_columns import above_job, directory_of, is_below, with_places
+from spark_jobs.storage.layout_columns import directory_of, is_below, with_job_directory, with_places
 
 _WHEN = pa.timestamp("us", tz="UTC")
 _ENDED = pa.list_(pa.struct([("number", pa.int64()), ("done", pa.bool_()), ("at", _WHEN), ("why", pa.string())]))
@@ -163,7 +163,7 @@ def frames(session: SparkSession, at: str) -> dict[str, DataFrame]:
         "exploded": given.select("n", F.explode("ended").alias("end")).select("n", "end.number", F.col("end.why").alias("why")),
         "numbered": listed.select(F.posexplode("l").alias("no", "of")).select("no", "of.*"),
         "window": given.select("flag", "n", "text", "other", "m", F.lag("n").over(order).alias("a"), F.row_number().over(order).alias("b")),
-        "places": with_places(given.select("text"), "text").withColumn("directories", above_job(F.col("text"), F.col("place")).isNotNull()),
+        "places": with_job_directory(with_places(given.select("text"), "text"), "text"),
         "limited": given.select(F.lit(1).alias("one")).limit(3),
     }  # fmt: skip
 
