@@ -7,6 +7,7 @@ directories, nothing outside of them is read.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ _DEFAULT_HOME = Path(__file__).parents[1] / "var"
 _ELSEWHERE = ("WEIR_LAKE_ROOT", "WEIR_RUNS_ROOT", "WEIR_PLANS_ROOT", "WEIR_REPORTS_ROOT")
 _OF_THE_SYSTEM = ("/proc", "/sys")
 _LOCAL = {"file", "local"}
+_IPV6 = re.compile(r"\[[0-9A-Fa-f:.%]*\]")
 
 
 def read_directories(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
@@ -37,9 +39,14 @@ def local_path(pattern: str) -> str | None:
     return urlsplit(pattern).path if schemes_of(pattern) <= _LOCAL else None
 
 
+def is_chain(pattern: str) -> bool:
+    """Whether file systems are put one over the other, as in ``simplecache::file://…``; not by the colons of an IPv6 address."""
+    return "::" in _IPV6.sub("", pattern)
+
+
 def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) -> str:
     """Why nobody may enter this path, glob or URI, as a sentence; "" where they may."""
-    if "::" in pattern:
+    if is_chain(pattern):
         return "Give one path or URI, not a chain of them."
     path = local_path(pattern)
     return "" if path is None else _refusal(_fixed_part(path), environment)

@@ -18,7 +18,7 @@ from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, is_packed, process_of
 from ingest.flink_logs.record_splitter import Keep
 from ingest.flink_logs.tfile import BadTFile
-from ingest.local_directories import local_path, refusal_of_entry, refusal_of_file
+from ingest.local_directories import is_chain, local_path, refusal_of_entry, refusal_of_file
 from ingest.network.filesystems import filesystem_of, opened
 from ingest.network.uris import spelled_as
 from ingest.records import LogRecord, Observed, Skip
@@ -47,12 +47,12 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
     found: dict[str, LogFile] = {}
     skips: list[Skip] = []
     for pattern in globs:
-        if "::" in pattern:
-            skips.append(Skip(redact(pattern), "unreadable_file", refusal_of_entry(pattern)))
-            continue
         refused: dict[str, str] = {}
         try:
             filesystem, path = filesystem_of(pattern)
+            if is_chain(pattern):
+                skips.append(Skip(redact(pattern), "unreadable_file", refusal_of_entry(pattern)))
+                continue
             is_local = local_path(pattern) is not None
             matches = filesystem.glob(path, detail=True).values() if _is_glob(path) else [filesystem.info(path)]
             for info in matches:

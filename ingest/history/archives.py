@@ -38,10 +38,10 @@ def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None
     a directory that cannot be listed is a skip and leaves the cursor as it is.
     """
     known = _stamps(cursor)
-    if refusal := refusal_of_entry(directory):
-        return ArchivesRead(cursor={"files": known}, skips=(Skip(directory, "unreadable_file", refusal),))
     try:
         archives = ArchiveDirectory(directory)
+        if refusal := refusal_of_entry(directory):
+            return ArchivesRead(cursor={"files": known}, skips=(Skip(directory, "unreadable_file", refusal),))
         files = archives.files()
     except Skipped as error:
         return ArchivesRead(cursor={"files": known}, skips=(Skip(directory, "unreadable_file", str(error)),))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.beneath import LeadsElsewhere
 from ingest.parquet_stream import ParquetStream
 from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup import manifest as manifests
@@ -50,6 +51,8 @@ class PlanReader:
             content = self.folder.read(entry.name)
         except FileNotFoundError as error:
             raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} is gone. Make a new plan.") from error
+        except LeadsElsewhere as error:
+            raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} was replaced by a link. Make a new plan.") from error
         if hashlib.sha256(content).hexdigest() != entry.sha256:
             raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} was changed after the plan was made. Make a new plan.")
         rows = ParquetStream(pa.BufferReader(content)).read()

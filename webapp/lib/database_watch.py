@@ -40,7 +40,7 @@ def why_away() -> str:
     if not settings.SERVES_PAGES:
         return ""
     if connection.vendor == "sqlite":
-        if connection.is_in_memory_db():
+        if connection.is_in_memory_db():  # type: ignore[attr-defined]  # SQLite's wrapper has it
             return ""
         return _why_file_is_away(str(connection.settings_dict["NAME"]))
     with _one_at_a_time:

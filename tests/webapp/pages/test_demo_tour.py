@@ -75,9 +75,12 @@ class Played:
             restored_at=instant(restored.get("restore_timestamp")),
             restored_is_savepoint=restored.get("is_savepoint"),
             last_completed_at=instant(completed.get("latest_ack_timestamp")),
+            last_completed_id=completed.get("id"),
+            last_completed_path=completed.get("external_path"),
         )
         facts = {field: getattr(row, field) for field in ("name", "state", "terminal", "as_of", *JOB_TIMES)}
         facts |= {"restored_path": row.restored_path, "restored_is_savepoint": row.restored_is_savepoint}
+        facts |= {"last_completed_id": row.last_completed_id, "last_completed_path": row.last_completed_path}
         JobCurrent.objects.update_or_create(cluster=name, job_id=listed["jid"], defaults=facts)
 
 

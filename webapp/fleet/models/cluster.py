@@ -160,12 +160,12 @@ class Cluster(LogStoreFields):
             globs = getattr(self, field)
             if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
                 raise ValidationError({field: gettext("Give a list of paths or globs.")})
+        self._check_networks()
         for field in LOCAL_FIELDS:
             entered = getattr(self, field)
             for pattern in entered if isinstance(entered, list) else [entered]:
                 if refusal := refusal_of_entry(pattern):
                     raise ValidationError({field: translated(refusal)})
-        self._check_networks()
 
     def _check_networks(self) -> None:
         """Asks a name server; every connection is checked again when it is made."""
