@@ -1,29 +1,42 @@
 """Which local files Weir reads for a cluster: logs, archives, audit logs of a NameNode.
 
 Whoever registers a cluster names them, so that a path must not lead to what others own. Weir's own
-folder holds secrets, the database and the lake: nothing of it is ever read in this way, except the
-folders in which lines wait that Weir itself wrote for this purpose. Where ``WEIR_READ_DIRS`` lists
-directories, nothing outside of them is read.
+folders hold secrets, the database and the lake: nothing of them is ever read in this way, except what
+the demo plays, and lines that Weir itself put aside for this cluster (``LogSource.own_globs``). Where
+``WEIR_READ_DIRS`` lists directories, nothing outside of them is read.
+
+:func:`refusal_of_entry` helps people who enter a path. What counts is :func:`refusal_of_file`, of each
+file that a glob finds and again when it is opened.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from ingest.network.uris import schemes_of
 
 VARIABLE = "WEIR_READ_DIRS"
-SPOOLS = ("pushed", "pulled")
-"""Folders of Weir's own in which lines of logs wait for the collector."""
-DEMO = "demo"
-"""Weir's own folder of recordings that it plays: anybody has the same."""
 _DEFAULT_HOME = Path(__file__).parents[1] / "var"
-_ELSEWHERE = ("WEIR_LAKE_ROOT", "WEIR_RUNS_ROOT", "WEIR_PLANS_ROOT", "WEIR_REPORTS_ROOT")
+_OTHER_FOLDERS = ("WEIR_LAKE_ROOT", "WEIR_RUNS_ROOT", "WEIR_PLANS_ROOT", "WEIR_REPORTS_ROOT")
+"""Variables that name folders of Weir's own outside of its home."""
+_PLAYED = "demo"
+"""What the demo plays writes its logs and checkpoints below this folder of the home."""
 _OF_THE_SYSTEM = ("/proc", "/sys")
-_LOCAL = {"file", "local"}
+_LOCAL = frozenset({"file", "local"})
 _IPV6 = re.compile(r"\[[0-9A-Fa-f:.%]*\]")
+_PREFIX = re.compile(r"(?:file|local):(?://)?")
+"""Flink writes ``file:/a``."""
+_REFERRING = frozenset({"generic", "git", "reference"})
+"""File systems of fsspec that open whatever other file they are told to."""
+
+
+class NotAllowed(OSError):
+    """A file that is not read; ``strerror`` is a whole sentence that says what to do."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.strerror = why
 
 
 def read_directories(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
@@ -32,58 +45,78 @@ def read_directories(environment: Mapping[str, str] = os.environ) -> tuple[str, 
     return tuple(os.path.realpath(text) for text in given if text)
 
 
-def local_path(pattern: str) -> str | None:
-    """The path of a local file, folder or glob; None for a URI of a store elsewhere."""
-    if "://" not in pattern:
-        return pattern
-    return urlsplit(pattern).path if schemes_of(pattern) <= _LOCAL else None
+def local_path(uri: str) -> str | None:
+    """The absolute path of a local file, folder or glob as fsspec reads it; None for a URI of a store elsewhere."""
+    if "://" in uri and not schemes_of(uri) <= _LOCAL:
+        return None
+    return os.path.abspath(os.path.expanduser(_PREFIX.sub("", uri)))  # noqa: PTH100, PTH111 - as fsspec does, globs included
 
 
-def is_chain(pattern: str) -> bool:
-    """Whether file systems are put one over the other, as in ``simplecache::file://…``; not by the colons of an IPv6 address."""
-    return "::" in _IPV6.sub("", pattern)
+def refusal_of_chain(uri: str) -> str:
+    """Why a URI is not opened that may lead to local files by way of another file system; "" where it is."""
+    if "::" in _IPV6.sub("", uri) or schemes_of(uri) & _REFERRING:
+        return "Give one path or URI, not a chain of them."
+    return ""
 
 
 def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) -> str:
     """Why nobody may enter this path, glob or URI, as a sentence; "" where they may."""
-    if is_chain(pattern):
-        return "Give one path or URI, not a chain of them."
+    if refused := refusal_of_chain(pattern):
+        return refused
     path = local_path(pattern)
-    return "" if path is None else _refusal(_fixed_part(path), environment)
+    return "" if path is None else refusal_of_file(_fixed_part(path), environment)
 
 
-def refusal_of_file(path: str, pattern: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Why a local file that ``pattern`` matched is not read, as a sentence; "" where it is."""
+def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Why a local file is not read, wherever links lead, as a sentence; "" where it is."""
     resolved = os.path.realpath(path)
-    for name in SPOOLS:
-        spool = f"{_home(environment)}/{name}"
-        if _is_within(os.path.realpath(_fixed_part(pattern)), spool) and _is_within(resolved, spool):
-            return ""
-    return _refusal(resolved, environment)
-
-
-def _refusal(path: str, environment: Mapping[str, str]) -> str:
-    resolved = os.path.realpath(path)
-    if _is_within(resolved, f"{_home(environment)}/{DEMO}"):
-        return ""
-    if any(_is_within(resolved, directory) for directory in _own_directories(environment)):
-        return "It lies in Weir's own folder, of which nothing is read; name the files that Flink writes."
-    if any(_is_within(resolved, directory) for directory in _OF_THE_SYSTEM):
+    if refused := refusal_of_own(resolved, environment):
+        return refused
+    if any(_is_within(resolved, place) for place in _OF_THE_SYSTEM):
         return "It is a view of running processes, which may show their keys; name the files that Flink writes."
     listed = read_directories(environment)
-    if listed and not any(_is_within(resolved, directory) for directory in listed):
+    is_played = _is_within(resolved, f"{_home(environment)}/{_PLAYED}")
+    if listed and not is_played and not any(_is_within(resolved, directory) for directory in listed):
         return f"It lies in no directory that {VARIABLE} lists; move the files there, or have it listed."
     return ""
 
 
+def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Why no root, copy or quarantine may lie there, as a sentence: it is of Weir's own folders, or holds one."""
+    if refused := refusal_of_chain(uri):
+        return refused
+    path = local_path(uri)
+    if path is None:
+        return ""
+    if refused := refusal_of_own(path, environment):
+        return refused
+    if any(_is_within(own, os.path.realpath(path)) for own in _own(environment)):
+        return "It holds Weir's own folder; name the directory that Flink writes to."
+    return ""
+
+
+def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Why a local path of Weir's own folders is not read, as a sentence; "" where it is of none."""
+    resolved = os.path.realpath(path)
+    if not _is_within(resolved, f"{_home(environment)}/{_PLAYED}") and any(_is_within(resolved, own) for own in _own(environment)):
+        return "It lies in Weir's own folder, of which nothing is read; name the files that Flink writes."
+    return ""
+
+
+def check_file(path: str | Path) -> None:
+    """For :func:`ingest.regular_files.open_regular`. Raises :class:`NotAllowed`."""
+    if refused := refusal_of_file(str(path)):
+        raise NotAllowed(refused)
+
+
+def _own(environment: Mapping[str, str]) -> Iterator[str]:
+    yield _home(environment)
+    others = (local_path(environment[name]) for name in _OTHER_FOLDERS if environment.get(name))
+    yield from (os.path.realpath(path) for path in others if path)
+
+
 def _home(environment: Mapping[str, str]) -> str:
     return os.path.realpath(Path(environment.get("WEIR_HOME") or _DEFAULT_HOME).expanduser())
-
-
-def _own_directories(environment: Mapping[str, str]) -> list[str]:
-    """Weir's home, and what of it the environment puts elsewhere on this machine."""
-    elsewhere = (local_path(environment.get(name, "")) for name in _ELSEWHERE)
-    return [_home(environment), *(os.path.realpath(path) for path in elsewhere if path)]
 
 
 def _fixed_part(pattern: str) -> str:

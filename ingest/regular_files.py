@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,10 +19,13 @@ class NotRegular(OSError):
         self.strerror = why
 
 
-def open_regular(path: str | Path, within: str | Path | None = None, buffering: int = -1) -> BinaryIO:
+def open_regular(
+    path: str | Path, within: str | Path | None = None, buffering: int = -1, check: Callable[[Path], None] | None = None
+) -> BinaryIO:
     """The file; reading it never waits. Raises ``NotRegular``, or ``OSError`` where it cannot be opened.
 
-    Links are followed; with ``within`` only to what lies below that directory, whoever changes them meanwhile.
+    Links are followed; with ``within`` only to what lies below that directory, whoever changes them meanwhile. ``check`` may
+    refuse the place that they lead to by an ``OSError``.
     """
     try:
         real = Path(path).resolve(strict=True)
@@ -30,6 +34,8 @@ def open_regular(path: str | Path, within: str | Path | None = None, buffering: 
     root = Path("/") if within is None else Path(within).resolve()
     if not real.is_relative_to(root):
         raise NotRegular(f"it is a link that leads out of {within}; put the file itself in its place")
+    if check is not None:
+        check(real)
     names = beneath.steps(root, real)
     if not names:
         _refuse_others(real.stat().st_mode)

@@ -43,6 +43,8 @@ class LogSource:
     endpoint: bool = True
     """Where no glob is given: follow the JobManager's logs over its REST endpoint."""
     day: date | None = None
+    own_globs: tuple[str, ...] = ()
+    """Those of ``globs`` that match what Weir itself put aside for this cluster; of its own folder nothing else is read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import lzma
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, is_packed, process_of
 from ingest.flink_logs.record_splitter import Keep
 from ingest.flink_logs.tfile import BadTFile
-from ingest.local_directories import is_chain, local_path, refusal_of_entry, refusal_of_file
+from ingest.local_directories import NotAllowed, check_file, local_path, refusal_of_file
 from ingest.network.filesystems import filesystem_of, opened
 from ingest.network.uris import spelled_as
 from ingest.records import LogRecord, Observed, Skip
@@ -40,36 +40,45 @@ class LogFile:
     path: str
     size: int
     changed: str
+    own: bool = False
+    """Whether Weir itself put it aside for this cluster, in its own folder."""
+
+    def open(self) -> IO[bytes]:
+        """As ``open_unpacked``. What is there by now may be a link: raises ``NotAllowed`` where it leads to what is not read."""
+        return open_unpacked(self.path, self.own)
 
 
-def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
-    """Files that match any of the globs (local paths or fsspec URIs), each once, oldest of a process first."""
+def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[LogFile], list[Skip]]:
+    """Files that match any of the globs (local paths or fsspec URIs), each once, oldest of a process first.
+
+    Of Weir's own folder only what those of ``own_globs`` match: see :mod:`ingest.local_directories`.
+    """
     found: dict[str, LogFile] = {}
     skips: list[Skip] = []
     for pattern in globs:
+        own = pattern in own_globs
         refused: dict[str, str] = {}
         try:
             filesystem, path = filesystem_of(pattern)
-            if is_chain(pattern):
-                skips.append(Skip(redact(pattern), "unreadable_file", refusal_of_entry(pattern)))
-                continue
-            is_local = local_path(pattern) is not None
+            is_limited = not own and local_path(pattern) is not None
             matches = filesystem.glob(path, detail=True).values() if _is_glob(path) else [filesystem.info(path)]
             for info in matches:
                 if info.get("type") != "file":
                     continue
-                if is_local and (why_not := refusal_of_file(info["name"], path)):
+                if is_limited and (why_not := refusal_of_file(info["name"])):
                     refused.setdefault(why_not, info["name"])
                     continue
                 uri = _uri(pattern, filesystem, info["name"])
                 if is_node_file(uri):
-                    inside, unread = _inside(uri, info)
+                    inside, unread = _inside(uri, info, own)
                     found.update(inside)
                     skips += unread
                 elif _is_text(uri):
-                    found[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info))
+                    found[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info), own)
                 else:
                     skips.append(Skip(ascii(uri), "unreadable_file", "Its name is not UTF-8, so it is left out; rename it."))
+        except NotAllowed as error:
+            skips.append(unreadable(pattern, error))
         except (OSError, ValueError, ImportError, aiohttp.ClientError) as error:
             skips.append(
                 Skip(
@@ -83,35 +92,39 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
     return sorted(found.values(), key=lambda file: age_order(file.path)), skips
 
 
-def open_unpacked(path: str) -> IO[bytes]:
-    """The bytes of a log, decompressed by its suffix; also of one in a file of YARN's, by the path that ``find`` gave it."""
+def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
+    """The bytes of a log, decompressed by its suffix; also of one in a file of YARN's, by the path that ``find`` gave it.
+
+    Not ``anywhere``: raises ``NotAllowed`` for a local file that is not read of a cluster.
+    """
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
         raise OSError("this compression is not supported; use gzip, bzip2 or xz")
     node = node_file_of(path)
     if node is not None and _is_file(node):
-        log = opened_log(node, lambda: _opened(node), path)
+        log = opened_log(node, lambda: _opened(node, anywhere), path)
         return log if packing is None else compr[packing](log, mode="rb")
-    if "://" not in path:
-        file = open_regular(path)
+    if local_path(path) is not None:
+        file = _opened(path, anywhere)
         return file if packing is None else compr[packing](file, mode="rb")
     stream: IO[bytes] = opened(path, packing)
     return stream
 
 
-def _inside(uri: str, info: dict[str, Any]) -> tuple[dict[str, LogFile], list[Skip]]:
+def _inside(uri: str, info: dict[str, Any], own: bool) -> tuple[dict[str, LogFile], list[Skip]]:
     """The logs in a file that YARN made of a node's containers, as files below it."""
     stamp = _stamp(info)
     try:
-        logs, trouble = logs_of(uri, f"{info.get('size')}|{stamp}", lambda: _opened(uri))
+        logs, trouble = logs_of(uri, f"{info.get('size')}|{stamp}", lambda: _opened(uri, own))
     except UNREADABLE as error:
         return {}, [unreadable(uri, error)]
-    found = (LogFile(f"{uri}/{log.container}/{log.name}", log.bytes, stamp) for log in logs)
+    found = (LogFile(f"{uri}/{log.container}/{log.name}", log.bytes, stamp, own) for log in logs)
     return {file.path: file for file in found}, [unreadable(uri, BadTFile(trouble))] if trouble else []
 
 
-def _opened(path: str) -> IO[bytes]:
-    stream: IO[bytes] = opened(path, None) if "://" in path else open_regular(path)
+def _opened(path: str, anywhere: bool) -> IO[bytes]:
+    local = local_path(path)
+    stream: IO[bytes] = opened(path, None) if local is None else open_regular(local, check=None if anywhere else check_file)
     return stream
 
 
@@ -181,6 +194,8 @@ def records_of(data: bytes, *, file: str, layout: str = "flink", time_zone: str 
 
 
 def unreadable(path: str, error: BaseException) -> Skip:
+    if isinstance(error, NotAllowed):
+        return Skip(redact(path), "unreadable_file", str(error))
     return Skip(
         redact(path),
         "unreadable_file",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ingest.errors import IngestError
-from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, open_unpacked
+from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import is_packed, process_of
@@ -33,7 +33,7 @@ def probe_logs(logs: LogSource, now: datetime) -> LogProbe:
     except IngestError as error:
         result.misses.append(f"logs: {error}")
         return result
-    files, skips = find(logs.globs)
+    files, skips = find(logs.globs, logs.own_globs)
     result.misses += [f"logs: {skip.subject}: {skip.detail}" for skip in skips]
     if not files:
         result.misses.append(f"logs: nothing matches {', '.join(logs.globs)}")
@@ -71,7 +71,7 @@ def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
 def _last_record(file: LogFile, reader: LogReader) -> tuple[datetime | None, int]:
     """Time of the last record in the file's last megabyte (its first, where it is packed), and how many there are."""
     try:
-        with open_unpacked(file.path) as stream:
+        with file.open() as stream:
             if not is_packed(file.path):
                 stream.seek(max(0, file.size - READ_BYTES))
             data = stream.read(READ_BYTES)

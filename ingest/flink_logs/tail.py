@@ -16,7 +16,7 @@ from typing import IO, Any
 from zoneinfo import ZoneInfo
 
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
-from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, no_header, open_unpacked, unreadable
+from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, no_header, unreadable
 from ingest.flink_logs.layouts import Layout, layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, is_packed, is_rotated, process_of
@@ -51,7 +51,7 @@ def read_new(
     """
     layout = layout_of(log_source.layout)
     cycle = _Cycle(TailCursor.from_json(cursor), layout, zone_of(log_source.time_zone, layout), keep, final, log_source.day)
-    files, skips = find(log_source.globs)
+    files, skips = find(log_source.globs, log_source.own_globs)
     with without_garbage_collection():
         cycle.run(files, log_source.max_bytes_per_cycle)
     observed = (Observed(cluster, at, "log", tuple(cycle.records)),) if cycle.records else ()
@@ -113,7 +113,7 @@ class _Cycle:
 
     def _read(self, file: LogFile, limit_bytes: int) -> tuple[int, FileCursor | None]:
         try:
-            with open_unpacked(file.path) as stream:
+            with file.open() as stream:
                 head = stream.read(HEAD_BYTES)
                 return self._read_on(file, stream, head, self._recognised(file, head), limit_bytes)
         except FileNotFoundError:

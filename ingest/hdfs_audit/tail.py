@@ -12,7 +12,7 @@ from typing import IO, Any
 from zoneinfo import ZoneInfo
 
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
-from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, open_unpacked, unreadable
+from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, unreadable
 from ingest.flink_logs.layouts import zone_of
 from ingest.flink_logs.names import age_order, is_packed
 from ingest.hdfs_audit.lines import AuditLine, audit_line
@@ -64,7 +64,7 @@ class _Cycle:
             if unchanged or left <= 0 or len(self.records) >= MOST_ROWS:
                 continue
             try:
-                with open_unpacked(file.path) as stream:
+                with file.open() as stream:
                     read, updates[file.path] = self._read(file, stream, known, left)
             except FileNotFoundError:
                 continue

@@ -13,7 +13,6 @@ from ingest.errors import Skipped
 from ingest.flink_rest.assembly import observe_job
 from ingest.history.archive import job_readings
 from ingest.history.listing import ArchiveDirectory, ArchiveFile
-from ingest.local_directories import refusal_of_entry
 from ingest.records import Observed, Skip
 
 MAX_ARCHIVE_BYTES = 128 * 1024 * 1024

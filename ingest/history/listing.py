@@ -10,6 +10,7 @@ import aiohttp
 
 from ingest.errors import Skipped
 from ingest.flink_logs.files import why
+from ingest.local_directories import NotAllowed, check_file, local_path
 from ingest.network.filesystems import filesystem_of
 from ingest.redaction.texts import redact
 from ingest.regular_files import open_regular
@@ -36,9 +37,13 @@ class ArchiveDirectory:
     """A local path or any fsspec URI. Raises ``Skipped`` where it cannot be reached."""
 
     def __init__(self, directory: str) -> None:
-        self._directory, self._is_local = directory, "://" not in directory
+        self._directory, self._is_local = directory, local_path(directory) is not None
         try:
             self._filesystem, self._root = filesystem_of(directory)
+            if self._is_local:
+                check_file(self._root)
+        except NotAllowed as error:
+            raise Skipped(str(error)) from error
         except (OSError, ValueError, ImportError, aiohttp.ClientError) as error:
             raise self._unreachable(error) from error
 
@@ -60,6 +65,8 @@ class ArchiveDirectory:
         try:
             with self._opened(file.path) as handle:
                 content: bytes = handle.read(max_bytes + 1)
+        except NotAllowed as error:
+            raise Skipped(str(error)) from error
         except (OSError, ValueError, aiohttp.ClientError) as error:
             raise Skipped(f"the archive cannot be read ({why(error, remote='://' in file.path)}); check its permissions") from error
         if len(content) > max_bytes:
@@ -73,7 +80,7 @@ class ArchiveDirectory:
         return {f"{self._root.rstrip('/')}{name}": info for name, info in _below(Local(self._root))}
 
     def _opened(self, path: str) -> Any:
-        return open_regular(path, self._root) if self._is_local else self._filesystem.open(path)
+        return open_regular(path, self._root, check=check_file) if self._is_local else self._filesystem.open(path)
 
     def _unreachable(self, error: Exception) -> Skipped:
         problem = why(error, remote="://" in self._directory)

@@ -6,21 +6,31 @@ import aiohttp
 import fsspec
 
 import ingest.network.schemes  # noqa: F401 - for those who open files here
+from ingest.local_directories import NotAllowed, refusal_of_chain
 from ingest.network.clusters import checked_socket
 from ingest.network.uris import check_uri, schemes_of
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
-    """As ``fsspec.core.url_to_fs``. Over http every connection is checked as it is made, after redirects too."""
-    check_uri(uri)
+    """As ``fsspec.core.url_to_fs``. Over http every connection is checked as it is made, after redirects too.
+
+    Raises ``RefusedAddress``, and ``NotAllowed`` for a chain.
+    """
+    _check(uri)
     found: tuple[Any, str] = fsspec.core.url_to_fs(uri, **_options(uri))
     return found
 
 
 def opened(uri: str, compression: str | None) -> Any:
-    """As ``fsspec.open(uri, "rb").open()``."""
-    check_uri(uri)
+    """As ``fsspec.open(uri, "rb").open()``. Raises as ``filesystem_of``."""
+    _check(uri)
     return fsspec.open(uri, "rb", compression=compression, **_options(uri)).open()
+
+
+def _check(uri: str) -> None:
+    check_uri(uri)
+    if refused := refusal_of_chain(uri):
+        raise NotAllowed(refused)
 
 
 def _options(uri: str) -> dict[str, Any]:

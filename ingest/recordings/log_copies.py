@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ingest.errors import Refused
-from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, open_unpacked, unreadable
+from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, unreadable
 from ingest.flink_rest.address import Address
 from ingest.recordings.masking import MaskedLog
 from ingest.records import Skip
@@ -56,7 +56,7 @@ class LogCopies:
         self._write(_Copy(self.folder / name, "", MaskedLog(self.address)), content)
 
     def _copy(self, file: LogFile) -> None:
-        with open_unpacked(file.path) as stream:
+        with file.open() as stream:
             head = sha256(stream.read(HEAD_BYTES)).hexdigest()
             copy = self._copies.get(file.path)
             if copy is None or (copy.read_to >= HEAD_BYTES and copy.head != head):

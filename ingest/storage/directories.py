@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import fsspec
 
 from ingest import beneath
+from ingest.local_directories import NotAllowed, refusal_of_tree
 from ingest.storage.instants import cut, modified_at, of_nanoseconds
 from ingest.uris import canonical
 
@@ -47,6 +48,8 @@ class Directories(Protocol):
 
 def directories(reading: str) -> Directories:
     """Of a tree at a local path or an fsspec URI. Raises ``OSError``, ``ValueError`` or ``ImportError`` where it is out of reach."""
+    if refused := refusal_of_tree(reading):
+        raise NotAllowed(refused)
     if "://" not in reading:
         return Local(reading)
     filesystem, path = fsspec.core.url_to_fs(reading, use_listings_cache=False)

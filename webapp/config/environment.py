@@ -59,7 +59,7 @@ def _networks(name: str, expected: str) -> tuple[str, ...]:
 
 
 def _directories(name: str, expected: str) -> tuple[str, ...]:
-    return tuple(words(name, [], expected, lambda path: path.startswith("/")))
+    return tuple(words(name, [], expected, check.is_absolute))
 
 
 def _secret_key() -> str:

@@ -9,8 +9,8 @@ from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import HOW_READ
 from webapp.fleet.models.log_store import DEFAULT_BACKFILL_H
+from webapp.fleet.scoped_reading import lock_reading
 from webapp.fleet.sign_ins import SIGN_INS, SignIn
-from webapp.lib import scopes
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 from webapp.lib.translations import gettext_lazy as _
 
@@ -95,10 +95,6 @@ class ClusterForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.sees_everything = scopes.current().is_everything
-        if not self.sees_everything:
-            for name, field in self.fields.items():
-                field.disabled = name not in HOW_READ
         for name in ("log_store_kind", "log_store_auth_scheme", "log_store_backfill_h"):
             self.fields[name].required = False
         self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]  # of a form field for integers
@@ -117,6 +113,7 @@ class ClusterForm(forms.ModelForm):
             self.fields["log_store_secret"].help_text = (
                 _("One is stored; leave empty to keep it.") if self.instance.has_log_store_secret else ""
             )
+        self.reading_is_locked = lock_reading(self, self.fields.keys() - HOW_READ)
 
     def clean_log_globs(self) -> list[str]:
         return _lines(self.cleaned_data["log_globs"])
@@ -168,6 +165,8 @@ class ClusterForm(forms.ModelForm):
     def filled(self) -> Cluster:
         """The cluster as entered, secrets included, not saved."""
         cluster: Cluster = self.save(commit=False)
+        if self.reading_is_locked:
+            return cluster
         for sign_in in SIGN_INS:
             if self.cleaned_data[sign_in.secret]:
                 sign_in.keep(cluster, self.cleaned_data[sign_in.secret])

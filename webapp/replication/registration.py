@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext
 
+from ingest.local_directories import refusal_of_tree
 from ingest.storage.identities import overlap
 from ingest.storage.roots import local_path
 from ingest.uris import BadUri, canonical, is_below
@@ -14,6 +15,7 @@ from webapp.lib.refusals import InputRefused
 from webapp.replication.models import Replica
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
+from webapp.wording.translation import translated
 
 DEFAULT_EVERY_S = 300
 LEAST_EVERY_S, MOST_EVERY_S = 10, 7 * 86_400
@@ -46,6 +48,8 @@ def register(
         source = canonical(source, spellings()) if source else source_of(job)
     except BadUri as error:
         raise InputRefused({"destination": str(error)}) from error
+    if refused := refusal_of_tree(read_at or place):
+        raise InputRefused({"destination": translated(refused)})
     if not StorageRoot.objects.exists() or not any(is_below(source, root) for root in StorageRoot.objects.values_list("uri", flat=True)):
         raise InputRefused(
             {

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from ingest.errors import Refused
+from ingest.local_directories import refusal_of_tree
 from ingest.storage.identities import same_directory
 from ingest.storage.roots import Root
 from ingest.uris import BadUri, canonical, is_below
@@ -15,6 +16,7 @@ from webapp.accounts.models import User
 from webapp.fleet.models import Cluster
 from webapp.storage.auditing.audit_request import refuse_overlap, spellings
 from webapp.storage.models import StorageRoot
+from webapp.wording.translation import translated
 
 
 def placed(written: str, read_at: str) -> Root:
@@ -30,6 +32,8 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
     """Validate and save; ``row.uri`` may be in any spelling. Raises ``ValidationError``."""
     root = placed(row.uri, row.read_at)
     row.uri, row.read_at = root.uri, root.read_at or ""
+    if refused := refusal_of_tree(root.reading):
+        raise ValidationError({"read_at" if row.read_at else "uri": translated(refused)})
     others = StorageRoot.objects.exclude(pk=row.pk).values_list("uri", flat=True)
     try:
         for other in others:
@@ -82,6 +86,8 @@ def _outside(row: StorageRoot) -> str:
         uri = canonical(row.quarantine_uri, spellings())
     except BadUri as error:
         raise ValidationError({"quarantine_uri": str(error)}) from error
+    if refused := refusal_of_tree(uri):
+        raise ValidationError({"quarantine_uri": translated(refused)})
     roots = [row.uri, *StorageRoot.objects.values_list("uri", flat=True)]
     if any(is_below(uri, root) or is_below(root, uri) for root in roots):
         raise ValidationError({"quarantine_uri": gettext("It must lie outside all roots.")})

@@ -400,6 +400,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("It has no field with the text of a log line."), ""),
     (gettext_noop("It has no labels or no values."), ""),
     (gettext_noop("It has {size} bytes, and at most {most_bytes} are read; raise the bound to have it read."), "DD"),
+    (gettext_noop("It holds Weir's own folder; name the directory that Flink writes to."), ""),
     (gettext_noop("It holds {state} of state."), "F"),
     (gettext_noop("It is a _metadata that could not be read."), ""),
     (gettext_noop("It is a view of running processes, which may show their keys; name the files that Flink writes."), ""),

@@ -88,15 +88,15 @@ def asked(url: str) -> BadAnswer:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("door", ["cluster-add-test", "cluster-add"])
+@pytest.mark.parametrize("page", ["cluster-add-test", "cluster-add"])
 @pytest.mark.parametrize("url", METADATA)
-def test_a_metadata_address_cannot_be_entered_in_any_spelling(operator: Client, url: str, door: str) -> None:
+def test_a_metadata_address_cannot_be_entered_in_any_spelling(operator: Client, url: str, page: str) -> None:
     for field in ("url", "history_url", "log_globs", "hdfs_audit_globs", "archive_dir"):
         # Audit logs alone are no source of a cluster.
         beside = {"log_globs": "/var/log/flink/*.log"} if field == "hdfs_audit_globs" else {}
-        page = operator.post(reverse(door), {**ENTERED, **beside, field: url})
-        assert page.status_code == 200
-        assert "never asks" in str(page.context["form"].errors[field]), field
+        answer = operator.post(reverse(page), {**ENTERED, **beside, field: url})
+        assert answer.status_code == 200
+        assert "never asks" in str(answer.context["form"].errors[field]), field
     assert not Cluster.objects.exists()
 
 

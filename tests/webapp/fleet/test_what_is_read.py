@@ -1,5 +1,6 @@
 """What Weir reads of a cluster is said by who sees the whole fleet, and never leads into Weir's own folder."""
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.webapp.builders import cluster, person
+from webapp.accounts.models import AuditEntry
 from webapp.fleet.forms import ClusterForm
 from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import HOW_READ, READ_FIELDS
 from webapp.fleet.sign_ins import SECRETS
 from webapp.lib import grants, scopes
+from webapp.storage.models import StorageRoot
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 pytestmark = pytest.mark.django_db
@@ -54,8 +57,39 @@ def entered(**fields: Any) -> dict[str, Any]:
 def test_a_scoped_operator_does_not_change_what_is_read(field: str, value: str) -> None:
     mine, client = payments(), of_payments()
     before = Cluster.objects.filter(pk=mine.pk).values(*READ_FIELDS).get()
-    client.post(reverse("cluster-edit", args=["payments"]), entered(**{field: value}))
-    assert Cluster.objects.filter(pk=mine.pk).values(*READ_FIELDS).get() == before
+    for address in ("cluster-edit", "cluster-change-test"):
+        answer = client.post(reverse(address, args=["payments"]), entered(**{field: value}))
+        assert answer.status_code == 403 and field in answer.content.decode()
+        assert Cluster.objects.filter(pk=mine.pk).values(*READ_FIELDS).get() == before
+    codes = AuditEntry.objects.order_by("pk").values_list("action", "outcome")
+    assert list(codes) == [("cluster.change", "refused"), ("cluster.test", "refused")]
+
+
+def test_the_form_shows_a_scoped_operator_what_is_read_and_why_it_cannot_be_changed() -> None:
+    payments(log_globs=["/var/log/flink/*.log"])
+    page = of_payments().get(reverse("cluster-edit", args=["payments"]))
+    form, text = page.context["form"], page.content.decode()
+    assert {name for name, field in form.fields.items() if not field.disabled} == HOW_READ
+    assert "/var/log/flink/*.log" in text and "see the whole fleet" in text
+
+
+def test_a_scoped_operator_does_not_change_where_a_root_is_read() -> None:
+    root, client = StorageRoot.objects.create(uri="s3://bucket/payments"), of_payments()
+    root.clusters.add(mine := payments())
+    form = {"kind": "checkpoints", "clusters": [mine.pk], "read_at": "s3://bucket/other-team", "enabled": "on"}
+    assert client.post(reverse("storage-root-edit", args=[root.pk]), form).status_code == 403
+    assert StorageRoot.objects.get().read_at == ""
+
+
+@pytest.mark.parametrize("place", ["{home}", "{home}/secrets", "{above}", "file://{home}/lake"])
+def test_nobody_registers_weirs_own_folder_as_a_root(place: str) -> None:
+    home = Path(os.environ["WEIR_HOME"])
+    path = place.format(home=home, above=home.parent)
+    client, form = of_payments(everything=True), {"kind": "checkpoints", "enabled": "on"}
+    for entered_places in ({"uri": path}, {"uri": "s3://bucket/a", "read_at": path}, {"uri": "s3://bucket/a", "quarantine_uri": path}):
+        page = client.post(reverse("storage-root-add"), {**form, **entered_places})
+        assert {"uri", "read_at", "quarantine_uri"} & page.context["form"].errors.keys()
+    assert not StorageRoot.objects.exists()
 
 
 def test_a_scoped_operator_changes_how_often_is_asked() -> None:

@@ -22,7 +22,8 @@ MARK = "demo, recorded 2026-11-21"
 
 
 @pytest.fixture
-def played(settings, tmp_path):
+def played(settings, tmp_path, monkeypatch):
+    monkeypatch.setenv("WEIR_HOME", str(tmp_path))
     settings.WEIR = type("Given", (), {"__getattr__": lambda _self, name, given=settings.WEIR: getattr(given, name), "home": tmp_path})()
     demo.folder().mkdir()
     (demo.folder() / "ports").write_text(" ".join(str(port) for port in PORTS))

@@ -1,6 +1,5 @@
 """One registered Flink cluster: where to ask, how to sign in, and how the asking went."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,8 +21,8 @@ from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibil
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
 from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
+from webapp.fleet.scoped_reading import require_same_reading
 from webapp.fleet.validators import are_label_matchers, is_tenant, is_time_zone, is_web_url
-from webapp.lib import scopes
 from webapp.lib.scoped_rows import scoped
 from webapp.lib.translations import gettext_lazy as _
 from webapp.wording.translation import translated
@@ -181,18 +180,10 @@ class Cluster(LogStoreFields):
                 raise ValidationError({field: translated(f"{error.strerror}.")}) from error
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        if not scopes.current().is_everything:
-            self._check_scope(kwargs.get("update_fields"))
+        require_same_reading(self, READ_FIELDS, kwargs.get("update_fields"))
         if self._state.adding:
             RemovedCluster.objects.filter(name=self.name).delete()
         super().save(*args, **kwargs)
-
-    def _check_scope(self, update_fields: Iterable[str] | None) -> None:
-        """What is read of a cluster is for who sees all: any other would read what is not theirs. Raises ``PermissionDenied``."""
-        written = READ_FIELDS if update_fields is None else READ_FIELDS.intersection(update_fields)
-        stored = Cluster.objects.filter(pk=self.pk).values(*written).first() or {} if written else {}
-        if any(stored.get(name) != getattr(self, name) for name in written):
-            scopes.require_everything(gettext("What is read of a cluster"))
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         RemovedCluster.objects.get_or_create(name=self.name)
@@ -230,7 +221,7 @@ class Cluster(LogStoreFields):
             archive_dir=self.archive_dir,
             auth=auth_of(self.auth_scheme, self.auth_user, self.auth_secret_encrypted),
             tls=Tls(self.ca_file, self.client_cert_file, self.client_key_file, self.verify_tls),
-            logs=LogSource((*self.log_globs, *waiting), self.log_layout, self.time_zone),
+            logs=LogSource((*self.log_globs, *waiting), self.log_layout, self.time_zone, own_globs=tuple(waiting)),
             log_store=store,
             pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
             hdfs_audit=AuditLogSource(tuple(self.hdfs_audit_globs), self.time_zone),

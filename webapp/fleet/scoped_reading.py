@@ -1,0 +1,56 @@
+"""What is read of a cluster (addresses, paths, sign-ins) is changed by those who see the whole fleet.
+
+Others would have what belongs to other teams shown as theirs. The model calls :func:`require_same_reading`
+when it is saved, which holds at every door; its form calls :func:`lock_reading`.
+"""
+
+from collections.abc import Iterable
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.db import models
+from django.utils.translation import gettext
+
+from webapp.lib import scopes
+
+
+def require_same_reading(row: models.Model, fields: Iterable[str], written: Iterable[str] | None) -> None:
+    """Raises ``PermissionDenied`` naming the fields that differ from what is stored; all of a new row do.
+
+    ``written`` are those that are about to be written; ``None`` for all.
+    """
+    if scopes.current().is_everything:
+        return
+    names = set(fields) if written is None else set(fields) & set(written)
+    with scopes.everything():  # to compare, not to show
+        stored = type(row)._base_manager.filter(pk=row.pk).first() if names else None
+    _refuse({name for name in names if stored is None or getattr(row, name) != getattr(stored, name)})
+
+
+def lock_reading(form: forms.BaseForm, fields: Iterable[str]) -> bool:
+    """Whether these are shown only. Raises ``PermissionDenied`` where another value was sent all the same."""
+    if scopes.current().is_everything:
+        return False
+    locked = {name: form.fields[name] for name in fields}
+    _refuse({name for name, field in locked.items() if _is_changed(form, name, field)})
+    for field in locked.values():
+        field.disabled = True
+    return True
+
+
+def _is_changed(form: forms.BaseForm, name: str, field: forms.Field) -> bool:
+    if form.add_prefix(name) not in form.data:  # a browser sends no field that is disabled
+        return False
+    sent = field.widget.value_from_datadict(form.data, form.files, form.add_prefix(name))
+    before = form.get_initial_for_field(field, name)
+    if isinstance(sent, str) and isinstance(before, str):
+        return sent.split() != before.split()
+    return field.has_changed(before, sent)
+
+
+def _refuse(changed: set[str]) -> None:
+    if changed:
+        raise PermissionDenied(
+            gettext("Only those who see the whole fleet may change what is read: %(fields)s. Ask an administrator of Weir.")
+            % {"fields": ", ".join(sorted(changed))}
+        )
