@@ -6,10 +6,13 @@ from urllib.parse import parse_qsl
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext
 
+from webapp.accounts.look_alikes import look_alike_of
 from webapp.accounts.querysets import ApiTokenQuerySet, AuditEntryQuerySet, NeverChanged
 from webapp.lib.translations import gettext_lazy as _
 
@@ -28,6 +31,14 @@ class User(AbstractUser):
         max_length=64, blank=True, editable=False, help_text="UTC, local (that of the browser) or an IANA name; empty: not chosen yet"
     )
     session_epoch = models.PositiveIntegerField(default=0, editable=False, help_text="raised to end all sessions")
+
+    def clean(self) -> None:
+        """A name that is new must not look like another one's."""
+        super().clean()
+        if not self.username or User.objects.filter(pk=self.pk, username=self.username).exists():
+            return
+        if other := look_alike_of(self.username, self.pk or 0):
+            raise ValidationError({"username": gettext("It looks like the name of %(other)s, who is here already.") % {"other": other}})
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Also that of keys which are being replaced: both of Django's ask here."""

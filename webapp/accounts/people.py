@@ -13,7 +13,6 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.utils.translation import gettext
 
-from webapp.accounts.look_alikes import look_alike_of
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import GROUPS, Role
 from webapp.lib import grants
@@ -53,8 +52,6 @@ def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, st
     user, password = User(username=name.strip(), sees=_seen(sees, lines)), _new_password()
     chosen = _group(role)
     user.set_password(password)
-    if other := look_alike_of(user.username):
-        raise InputRefused({"username": gettext("It looks like the name of %(other)s, who is here already.") % {"other": other}})
     try:
         user.full_clean(exclude=["password"])
         with transaction.atomic():

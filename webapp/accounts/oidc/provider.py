@@ -90,6 +90,8 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
 def joined(id_token: Mapping[str, Any], user_info: Mapping[str, Any]) -> dict[str, Any]:
     """Claims of both answers, those of the ID token first. An address and whether it is verified are of the same answer."""
     of_address = id_token if "email" in id_token else user_info
+    if "email_verified" not in of_address and user_info.get("email") == of_address.get("email"):
+        of_address = user_info
     others = {name: value for name, value in {**user_info, **id_token}.items() if name not in _OF_ADDRESS}
     return others | {name: of_address[name] for name in _OF_ADDRESS if name in of_address}
 

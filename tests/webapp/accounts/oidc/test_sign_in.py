@@ -245,9 +245,12 @@ def test_an_address_is_verified_only_by_the_answer_that_says_it() -> None:
     assert joined({"sub": "1", "email_verified": True}, {"sub": "1", "email": "a@example.org", "name": "Ann"}) == {
         "sub": "1", "email": "a@example.org", "name": "Ann",
     }  # fmt: skip
+    both = {"sub": "1", "email": "a@example.org", "email_verified": True}
+    assert joined({"sub": "1", "email": "a@example.org"}, both) == both
+    assert joined({**both, "email_verified": False}, both) == {**both, "email_verified": False}
 
 
-@pytest.mark.parametrize("name", ["ANN", "аnn", "ａｎｎ", "ann​", "αnn"])
+@pytest.mark.parametrize("name", ["ANN", "аnn", "ａｎｎ", "ann\u200b", "αnn", "ann\u3164", "ann\u115f"])
 def test_nobody_is_let_in_under_a_name_that_looks_like_another_one(name: str) -> None:
     User.objects.create_superuser(name, password="x")
     client, _ = signs_in("ann")
