@@ -39,8 +39,6 @@ def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None
     known = _stamps(cursor)
     try:
         archives = ArchiveDirectory(directory)
-        if refusal := refusal_of_entry(directory):
-            return ArchivesRead(cursor={"files": known}, skips=(Skip(directory, "unreadable_file", refusal),))
         files = archives.files()
     except Skipped as error:
         return ArchivesRead(cursor={"files": known}, skips=(Skip(directory, "unreadable_file", str(error)),))
