@@ -83,6 +83,7 @@ DOUBTS = {
     TWO_NAMES: "A directory is, or seems to be, registered under two names: what is needed under the one looks dead under the other.",
     "restored_from_gone": "A job runs that was restored from a snapshot which is gone, and has completed no checkpoint since.",
     "restored_from_unknown": "A job runs that was restored from a snapshot of which no path is known, and has none of its own.",
+    "writes_elsewhere": "A job that stems from an audited root writes to a directory that is not audited, and may refer back.",
     "no_checkpoint_found": "A job runs and has completed checkpoints, but the newest of them was not found.",
 }
 """Each may hide the only referrer of a file anywhere: with one of them no root of the audit can be cleaned."""

@@ -45,7 +45,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     referred = keep("storage_reference", references.referred_files(inputs.references, snapshots))
     segments = keep("segments", references.segments_of_checkpoints(inputs.references, snapshots))
     resolved = keep("resolved", of_checkpoints.resolved(referred, files, snapshots, roots))
-    directories_of_jobs = owners.directories(held, snapshots)
+    directories_of_jobs = keep("job_directories", owners.directories(held, snapshots))
     writers = keep("writers", owners.writers(jobs, directories_of_jobs, roots))
     owned = keep("owners", owners.owners(writers))
     sole = owners.sole_writers(owned)
@@ -61,7 +61,10 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     # Usually all are found: then no file need be looked at for how its path ends.
     spellings = keep("other_spellings", doubting.other_spellings(not_found, files.limit(0) if not_found.isEmpty() else files))
     twins = keep("twins", aliases.twins(files, held))
-    doubts = keep("storage_doubt", doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, twins, restores, snapshots, writers)))
+    doubts = keep(
+        "storage_doubt",
+        doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, twins, restores, snapshots, writers, directories_of_jobs)),
+    )
 
     chains = keep("chains", _references_of_jobs(resolved, checkpoints))
     unread = history.unread(inputs.referred, snapshots)
@@ -115,6 +118,7 @@ def _all_doubts(
     restores: DataFrame,
     snapshots: DataFrame,
     writers: DataFrame,
+    directories_of_jobs: DataFrame,
 ) -> DataFrame:
     jobs, roots = inputs.jobs, inputs.roots
     return (
@@ -125,6 +129,7 @@ def _all_doubts(
         .unionByName(aliases.same_metadata(inputs.references, snapshots))
         .unionByName(doubting.restored_from_gone(restores, snapshots, roots))
         .unionByName(doubting.restored_from_unknown(jobs, writers, snapshots))
+        .unionByName(doubting.writes_elsewhere(jobs, directories_of_jobs, roots))
         .unionByName(doubting.no_checkpoint_found(jobs, restores, writers, snapshots, roots))
     )
 

@@ -87,6 +87,28 @@ def restored_from_unknown(jobs: DataFrame, writers: DataFrame, snapshots: DataFr
     )
 
 
+def writes_elsewhere(jobs: DataFrame, listed: DataFrame, roots: DataFrame) -> DataFrame:
+    """Jobs that stem from the audited roots and whose checkpoints lie outside of them.
+
+    Those may refer to files here, and nobody reads them. ``listed`` are the job directories found:
+    one of its id that its cluster may write is of the job before it moved.
+    """
+    places = F.broadcast(roots.select("audit_id", "root", "clusters"))
+    known = jobs.where(F.col("written_directory").isNotNull())
+    near = known.join(places, "audit_id")
+    inside = near.where(is_below(F.col("written_directory"), F.col("root")))
+    outside = known.join(inside.select("audit_id", "cluster", "job_id"), ["audit_id", "cluster", "job_id"], "left_anti")
+    restored = outside.join(places, "audit_id").where(is_below(F.col("restored_path"), F.col("root")))
+    allowed = (F.size("clusters") == 0) | F.array_contains("clusters", F.col("cluster"))
+    moved = (
+        outside.join(listed.select("audit_id", "root", "job_id"), ["audit_id", "job_id"]).join(places, ["audit_id", "root"]).where(allowed)
+    )
+    columns = ("audit_id", "cluster", "job_id", "written_directory")
+    found = restored.select(*columns).unionByName(moved.select(*columns)).distinct()
+    detail = F.format_string("Job %s of %s writes there; add it to the roots.", "job_id", "cluster")
+    return _doubts(found.withColumn("subject", F.col("written_directory")).withColumn("detail", detail), "writes_elsewhere")
+
+
 def no_checkpoint_found(jobs: DataFrame, restores: DataFrame, writers: DataFrame, snapshots: DataFrame, roots: DataFrame) -> DataFrame:
     """Jobs that run and whose newest checkpoint was not found, nor a later one.
 

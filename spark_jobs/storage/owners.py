@@ -8,7 +8,7 @@ only for directories that the cluster is known to write.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.layout_columns import is_below, with_job_directory, with_places
+from spark_jobs.storage.layout_columns import with_job_directory, with_places
 
 MOST_ENDED = 1000
 """Checkpoints of a job that tell why a file was left; older ones say nothing of what is there."""
@@ -59,8 +59,8 @@ def directories(held: DataFrame, snapshots: DataFrame) -> DataFrame:
 def writers(jobs: DataFrame, directories: DataFrame, roots: DataFrame) -> DataFrame:
     """Each directory with each job that ``writes`` it, or that nobody can say does not.
 
-    A job writes a directory if its last checkpoint was reported there. Of one whose directory in
-    this root was never reported, the operator may have said it: the root is registered for one
+    A job writes a directory if its last checkpoint was reported there. Of one that never reported
+    any, the operator may have said it: the root is registered for one
     cluster alone, and holds one directory of that id. A job of that id and of an allowed cluster
     of which no directory is known at all may write to any of them.
     """
@@ -74,8 +74,7 @@ def writers(jobs: DataFrame, directories: DataFrame, roots: DataFrame) -> DataFr
     allowed = unnamed | F.array_contains("clusters", F.col("cluster"))
     reported = F.coalesce(F.col("written_directory") == F.col("job_directory"), F.lit(False))
     unreported = F.col("written_directory").isNull()
-    elsewhere = ~F.coalesce(is_below(F.col("written_directory"), F.col("root")), F.lit(False))
-    declared = (F.size("clusters") == 1) & allowed & F.col("alone") & elsewhere
+    declared = (F.size("clusters") == 1) & allowed & F.col("alone") & unreported
     claimed = pairs.withColumns(
         {
             "writes": (reported & allowed) | declared,

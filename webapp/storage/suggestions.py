@@ -98,14 +98,21 @@ def _values(configuration: object, names: Iterable[str]) -> Iterator[tuple[str, 
                 yield name, value
 
 
+def _of_last_paths() -> Iterator[tuple[str, str | None]]:
+    """Of each job that is known, also of one that ended long ago: what it retained may refer to any root."""
+    written = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
+    yield from written.values_list("cluster", "last_completed_path").iterator(5_000)
+
+
 def _of_paths(most: int) -> Iterator[tuple[str, str, str, str]]:
     """Where completed checkpoints say that they lie: a job may be configured otherwise than its cluster."""
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
     with_path = CheckpointFact.objects.exclude(external_path=None).exclude(external_path="").order_by("-id")
     recent = with_path.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
     recorded = with_path.filter(cluster__in=recordings)[:most]
-    for facts in (recent, recorded):
-        for cluster, told_path in facts.values_list("cluster", "external_path").iterator(5_000):
+    found = (facts.values_list("cluster", "external_path").iterator(5_000) for facts in (recent, recorded))
+    for paths in (*found, _of_last_paths()):
+        for cluster, told_path in paths:
             path = (told_path or "").rstrip("/")
             for kind, pattern in ((RootKind.CHECKPOINTS, _JOB_AND_CHECKPOINT), (RootKind.SAVEPOINTS, _SAVEPOINT)):
                 if match := pattern.search(path):

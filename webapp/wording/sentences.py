@@ -97,6 +97,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("A job runs and has completed checkpoints, but the newest of them was not found."), ""),
     (gettext_noop("A job runs that was restored from a snapshot of which no path is known, and has none of its own."), ""),
     (gettext_noop("A job runs that was restored from a snapshot which is gone, and has completed no checkpoint since."), ""),
+    (gettext_noop("A job that stems from an audited root writes to a directory that is not audited, and may refer back."), ""),
     (gettext_noop("A later checkpoint of the same chain is whole, so nothing is lost. A restore in CLAIM mode leaves old checkpoints like this: Flink deletes files that they share with newer ones as those are subsumed."), ""),
     (gettext_noop("A line is not of the time that was asked for."), ""),
     (gettext_noop("A look every five minutes, a checkpoint and its copying take less; set it to what may be lost with the original."), ""),

@@ -436,6 +436,21 @@ def a_running_job_restored_from_an_unknown_place_keeps_everything(scene: Scene) 
     heir.restored, heir.restored_at, heir.restored_path_reported = scene.snapshot, ago(2), False
 
 
+@case("kept", "in_doubt", OTHER)
+def a_job_restored_from_here_that_writes_outside_of_all_roots_keeps_everything(scene: Scene) -> None:
+    heir = scene.add_job(HEIR)
+    heir.restored, heir.restored_at, heir.last_completed = scene.snapshot, ago(190), ago(170)
+    heir.root = scene.world.root.replace("/flink", "/outside")
+    # Claimed, and deleted since: its own checkpoints alone refer to what was in it.
+    scene.world.snapshots.remove(scene.snapshot)
+    del scene.world.files[scene.snapshot.path]
+
+
+@case("kept", "job_unseen")
+def a_job_that_moved_its_directory_out_of_all_roots_keeps_what_it_left(scene: Scene) -> None:
+    scene.job.root = scene.world.root.replace("/flink", "/outside")
+
+
 @case("live", "referred", OTHER)
 def a_dead_job_whose_last_checkpoint_was_not_found_may_still_need_what_it_was_restored_from(scene: Scene) -> None:
     scene.restore()
