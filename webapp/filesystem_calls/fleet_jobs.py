@@ -10,12 +10,15 @@ from urllib.parse import urlsplit
 
 from django.db.models import Count
 
+from ingest.metadata.files import NAME
+from ingest.metadata.summary import owner_directory
 from spark_jobs.filesystem_calls.calls import audited_of_files, calls_of_files
 from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.xray_address import address_of
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
-from webapp.storage.written_files import files_by_job
+from webapp.storage.written_files import files_by_directory
 
 WINDOW = timedelta(minutes=10)
 MOST_FACTS, MOST_JOBS = 100_000, 1_000
@@ -84,17 +87,20 @@ def fleet_jobs(now: datetime) -> FleetJobs:
             facts[cluster, job_id].append((trigger, lasted_ms, path or ""))
     current = JobCurrent.objects.filter(job_id__in=job_ids).only("cluster", "job_id", "name", "flink_version")
     known = {(job.cluster, job.job_id): job for job in current}
-    files = files_by_job(CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids))
-    jobs = [_job(key, facts[key], known.get(key), files.get(key)) for key in chosen]
+    files = files_by_directory(CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids))
+    jobs = [_job(key, facts[key], known.get(key), files) for key in chosen]
     return FleetJobs(newest, jobs, busiest.count() - len(jobs))
 
 
-def _job(key: tuple[str, str], facts: list[tuple[datetime, int | None, str]], job: JobCurrent | None, files: float | None) -> FleetJob:
+def _job(
+    key: tuple[str, str], facts: list[tuple[datetime, int | None, str]], job: JobCurrent | None, counted: dict[str, float]
+) -> FleetJob:
     lasted = [duration for _trigger, duration, _path in facts if duration]
     usual_ms = statistics.median(lasted) if lasted else 1_000
     taken = tuple(Taken(trigger, (duration or usual_ms) / 1000) for trigger, duration, _path in sorted(facts))
     apart = [(later.trigger_time - earlier.trigger_time).total_seconds() for earlier, later in pairwise(taken)]
     path = next((path for _trigger, _duration, path in reversed(facts) if _CHECKPOINT.search(path)), "")
+    files = counted.get(owner_directory(address_of(path).removesuffix(f"/{NAME}")))
     return FleetJob(
         *key,
         (job and job.name) or key[1],

@@ -35,7 +35,7 @@ from webapp.storage.models import (
 )
 from webapp.storage.models.columns import MISSING_PATH_LENGTH
 from webapp.storage.operator_growth import operator_trends
-from webapp.storage.written_files import files_by_job
+from webapp.storage.written_files import files_by_directory
 
 JOBS_AT_ONCE = 500
 FEW_FILES = 50
@@ -104,11 +104,11 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
             with_state = set(much_state.filter(job_id__in=[row.job_id for row in chunk]).values_list("cluster", "job_id"))
             snapshots = _snapshots(audit, chunk)
             job_ids = [row.job_id for row in chunk if row.small_files >= FEW_FILES]
-            written = files_by_job(CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids))
+            written = files_by_directory(CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids))
             current = {(one.cluster, one.job_id): one for one in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")}
             for row in chunk:
                 told, calls = current.get((row.cluster, row.job_id)), None
-                files_written = written.get((row.cluster, row.job_id))
+                files_written = written.get(row.directory)
                 if files_written is not None:
                     calls = calls_of_files(files_written)
                 fewer = FewerFiles()

@@ -93,7 +93,7 @@ def test_a_damaged_file_prints_nothing_of_itself_and_the_others_go_on(root: Path
     assert f"skipped {damaged}: at byte 1,7" in err and "expected" in err and "Traceback" not in err
 
 
-def test_files_of_this_job_are_told_from_those_of_others_wherever_they_were_moved(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_elsewhere_are_not_of_the_job_though_a_directory_there_has_its_id(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = "1.20.5-H-0e0a92-chk-11"
     job = "0e0a9226e66450b804703de8c16027eb"
     moved = root / "copy" / job / "chk-11"
@@ -101,4 +101,4 @@ def test_files_of_this_job_are_told_from_those_of_others_wherever_they_were_move
     (moved / "_metadata").write_bytes(unpacked(name))
     assert main(["metadata", "--summary", "--json", str(moved)]) == 0
     directories = json.loads(capsys.readouterr().out)["directories"]
-    assert [(directory["references"], directory["own"]) for directory in directories] == [(8, False), (8, True)]
+    assert [(directory["references"], directory["own"]) for directory in directories] == [(8, False), (8, False)]

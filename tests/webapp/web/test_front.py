@@ -39,6 +39,7 @@ def serving(folder: Path, **variables: str) -> Iterator[tuple[int, Child]]:
     files = variables.pop("files", "")
     home, port = Home(folder / "home"), free_port()
     home.folder("static")
+    (home.root / "weir.sqlite3").touch()
     bind = f"127.0.0.1:{port}"
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
     environment = kept | {"WEIR_HOME": str(home.root), "WEIR_BIND": bind, "DJANGO_SETTINGS_MODULE": "webapp.config.settings"} | variables

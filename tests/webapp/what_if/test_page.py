@@ -118,7 +118,7 @@ def test_a_lake_that_cannot_be_read_leaves_the_sliders(viewer, of, lake, tmp_pat
 def test_every_rule_that_judges_minutes_of_a_job_can_be_tried(viewer, of, now, lake):
     fact(of, 1, now - timedelta(minutes=3))
     window(of, "v3", now - timedelta(minutes=2))
-    of_other_runs = ("collect.", "storage.", "replication.", "namenode.", "state.operator_growth")
+    of_other_runs = ("collect.", "storage.", "replication.", "namenode.", "state.operator_growth", "weir.")
     for rule_id in all_rules():
         assert viewer.get(url(of, rule_id)).status_code == (404 if rule_id.startswith(of_other_runs) else 200), rule_id
 
