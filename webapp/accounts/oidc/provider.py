@@ -33,7 +33,6 @@ SIGNATURES = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """By keys of the provider alone: with HS256 the client's secret would be one, and none is none."""
 
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint", "end_session_endpoint")
-_OF_ADDRESS = ("email", "email_verified")
 _LONGEST_HINT = 4_000
 """Characters of an ID token that an address can hold; one with many groups is left out, and the provider may ask who is meant."""
 
@@ -81,19 +80,17 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
             more = dict(app.userinfo(token=token))
             if more.get("sub") != claims["sub"]:
                 raise ValueError("the user info is of somebody else")  # OpenID Connect Core 5.3.2
-            claims = joined(claims, more)
+            claims = {**more, **claims, **_mail(claims, more)}
         return Arrived(claims, _sign_out(app, str(token["id_token"])))
     except _WENT_WRONG as error:
         raise _failure(error) from error
 
 
-def joined(id_token: Mapping[str, Any], user_info: Mapping[str, Any]) -> dict[str, Any]:
-    """Claims of both answers, those of the ID token first. An address and whether it is verified are of the same answer."""
-    of_address = id_token if "email" in id_token else user_info
-    if "email_verified" not in of_address and user_info.get("email") == of_address.get("email"):
-        of_address = user_info
-    others = {name: value for name, value in {**user_info, **id_token}.items() if name not in _OF_ADDRESS}
-    return others | {name: of_address[name] for name in _OF_ADDRESS if name in of_address}
+def _mail(*answers: Mapping[str, Any]) -> dict[str, Any]:
+    """Address and whether it is verified (OpenID Connect Core 5.1) by the first answer that says both; else it is not verified."""
+    names = ("email", "email_verified")
+    told = next((one for one in answers if all(name in one for name in names)), {"email_verified": False})
+    return {name: told[name] for name in names if name in told}
 
 
 def _sign_out(app: Any, id_token: str) -> str:

@@ -1,4 +1,5 @@
-// A real OpenID provider (npm's oidc-provider) on loopback, with people whose claims are given: node provider.mjs PORT CLIENT_JSON PEOPLE_JSON FEATURES_JSON
+// A real OpenID provider (npm's oidc-provider) on loopback, with people whose claims are given (of the ID token under
+// id_token, the rest as user info): node provider.mjs PORT CLIENT_JSON PEOPLE_JSON FEATURES_JSON
 import { Provider } from "oidc-provider";
 
 const port = process.argv[2];
@@ -7,7 +8,8 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   clients: [client],
   pkce: { required: () => true },
   claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["preferred_username", "groups"] },
+  conformIdTokenClaims: false,
   features: { devInteractions: { enabled: true }, ...features },
-  findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...people[id] }) }),
+  findAccount: (_context, id) => ({ accountId: id, claims: (use) => ({ sub: id, ...(use === "id_token" ? people[id].id_token : people[id]) }) }),
 });
 provider.listen(Number(port), "127.0.0.1", () => console.log("ready"));

@@ -23,8 +23,14 @@ HERE = Path(__file__).parent
 PEOPLE: dict[str, dict[str, Any]] = {
     "ann": {"preferred_username": "ann", "email": "ann@example.org", "email_verified": True, "groups": ["sre", "payments"]},
     "bob": {"preferred_username": "bob", "email": "bob@example.org", "email_verified": True, "groups": ["kitchen"]},
+    "mal": {
+        "preferred_username": "mal", "email": "mal@elsewhere.org", "email_verified": True, "groups": ["sre"],
+        "id_token": {"email": "ann@example.org"},
+    },
+    "max": {"preferred_username": "max", "email": "ann@example.org", "groups": ["sre"], "id_token": {"email_verified": True}},
+    "ida": {"preferred_username": "ida", "groups": ["sre"], "id_token": {"email": "ida@example.org", "email_verified": True}},
     "eve": {"preferred_username": "eve", "email": "ann@example.org", "email_verified": False, "groups": ["sre"]},
-}
+}  # fmt: skip
 
 
 def installed() -> Path:
