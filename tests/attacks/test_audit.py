@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 from tests.attacks.inhabited import somebody, token_of
 from tests.attacks.places import Place, places
 from tests.attacks.unchanged import taken_back
-from tests.attacks.writes import API, FORMS, NEW_PASSWORD, OWN_DOOR, PASSWORD, Write, api_places, form_places
+from tests.attacks.writes import API, BUTTONS, FORMS, NEW_PASSWORD, OWN_DOOR, PASSWORD, Write, api_places, form_places
 from webapp.accounts.audit.actions import ADMINISTRATION, UNDECLARED, action_of
 from webapp.accounts.models import AuditEntry
 from webapp.accounts.roles import Role
@@ -56,6 +56,27 @@ def test_every_form_that_was_refused_leaves_one_entry_that_says_so() -> None:
             if [one.outcome for one in found] != ["refused"]:
                 wrong.append((place.name, [(one.action, one.outcome, one.status) for one in found]))
     assert not wrong
+
+
+@pytest.mark.parametrize(("role", "outcome"), [(Role.ADMIN, "done"), (Role.VIEWER, "refused")])
+def test_every_button_of_a_form_is_called_what_it_does(role: Role, outcome: str) -> None:
+    client, wrong = Client(raise_request_exception=False), []
+    client.force_login(somebody(role))
+    by_name = {place.name: place for place in places()}
+    for (name, button), action in BUTTONS.items():
+        path, body = by_name[name].filled(known=True), FORMS[name].body() | {button: "1"}
+        found = entries_of(lambda path=path, body=body: client.post(path, body))  # type: ignore[misc]
+        said = [(one.action, one.outcome, bool(one.subject)) for one in found]
+        wrong += [(name, button, said)] if said != [(action, outcome, True)] else []
+    assert not wrong
+
+
+def test_a_test_of_a_connection_that_was_entered_wrong_is_refused() -> None:
+    client = Client()
+    client.force_login(somebody(Role.OPERATOR))
+    path = next(place for place in places() if place.name == "cluster-add").filled(known=True)
+    found = entries_of(lambda: client.post(path, {"name": "new", "url": "no address", "test": "1"}))
+    assert [(one.action, one.outcome) for one in found] == [("cluster.test", "refused")]
 
 
 @pytest.mark.parametrize("role", [Role.ADMIN, Role.VIEWER])

@@ -116,8 +116,6 @@ FORMS: dict[str, Write] = {
     "report-delete": operators(),
     "cluster-add": operators(lambda: _cluster("new")),
     "cluster-edit": operators(lambda: _cluster("prod-eu")),
-    "cluster-add-test": operators(lambda: _cluster("new"), changes=False),
-    "cluster-change-test": operators(lambda: _cluster("prod-eu"), changes=False),
     "cluster-test": operators(),
     "cluster-pause": operators(lambda: {"pause": "1"}),
     "cluster-remove": operators(lambda: {"name": "prod-eu"}),
@@ -135,6 +133,15 @@ FORMS: dict[str, Write] = {
     "cleanup-plan-approve": Write(Role.ADMIN, lambda: {"name": _plan().short_name}, approves=True),
 }
 """Forms of pages, by the name of their address. Whatever is not here and not of :data:`OWN_DOOR` writes nothing."""
+
+BUTTONS: dict[tuple[str, str], str] = {
+    ("alerts-acknowledge", "take_back"): "alert.take-back",
+    ("incident-acknowledge", "take_back"): "incident.take-back",
+    ("cluster-add", "test"): "cluster.test",
+    ("cluster-edit", "test"): "cluster.test",
+    ("cluster-pause", "resume"): "cluster.resume",
+}
+"""Buttons of forms that do something else than their address says, and what the log calls that."""
 
 OWN_DOOR = ("sign-in", "choose-language", "choose-time-zone", "sign-out", "account-token-revoke", "saved-view-change", "saved-view-remove")
 """What concerns nobody but whoever sends it."""

@@ -40,8 +40,10 @@ def _mark_sign_in(request: Any, **_about: Any) -> None:
 
 
 def _mark_sign_out(request: Any, **_about: Any) -> None:
+    from webapp.accounts.audit import entries
+
     if request is not None:
-        request.has_signed_out = True
+        entries.mark_carried_out(request)
 
 
 def _make_groups(using: str, **_about: Any) -> None:

@@ -51,8 +51,7 @@ def test_signing_in_never_leads_to_another_site(client, viewer):
 
 
 def test_viewers_may_not_make_weir_connect_anywhere(viewer):
-    for page in ("cluster-add", "cluster-add-test"):
-        assert viewer.post(reverse(page), {"name": "x", "url": "http://127.0.0.1:1"}).status_code == 403
+    assert viewer.post(reverse("cluster-add"), {"name": "x", "url": "http://127.0.0.1:1", "test": "1"}).status_code == 403
     assert b"Add a cluster" not in viewer.get(reverse("clusters")).content
 
 

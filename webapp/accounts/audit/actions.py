@@ -1,5 +1,6 @@
 """What the audit log calls each write, by the name of its address; and whose rows the address names."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 SIGN_IN, SIGN_OUT = "sign-in", "sign-out"
@@ -56,12 +57,14 @@ ACTIONS: dict[str, Action] = {
     "access-user-remove": Action("person.remove", _PERSON),
     "access-user-token-revoke": Action("token.revoke", _PERSON),
     "alerts-acknowledge": Action("alert.acknowledge"),
+    "alerts-acknowledge with take_back": Action("alert.take-back"),
     "api-alerts-acknowledge": Action("alert.acknowledge", _ALERT),
     "api-alerts-take-back": Action("alert.take-back", _ALERT),
     "alert-comment": Action("alert.comment", _ALERT),
     "api-alerts-comment": Action("alert.comment", _ALERT),
     "incident-acknowledge": Action("incident.acknowledge", _INCIDENT),
     "api-incidents-acknowledge": Action("incident.acknowledge", _INCIDENT),
+    "incident-acknowledge with take_back": Action("incident.take-back", _INCIDENT),
     "incident-silence": Action("incident.silence", _INCIDENT),
     "api-incidents-silence": Action("incident.silence", _INCIDENT),
     "api-incidents-take-back": Action("incident.take-back", _INCIDENT),
@@ -112,11 +115,12 @@ ACTIONS: dict[str, Action] = {
     "report-delete": Action("report.remove", _REPORT),
     "api-reports-detail": Action("report.remove", _REPORT),
     "cluster-add": Action("cluster.add"),
+    "cluster-add with test": Action("cluster.test"),
     "cluster-edit": Action("cluster.change", _CLUSTER),
-    "cluster-add-test": Action("cluster.test"),
-    "cluster-change-test": Action("cluster.test", _CLUSTER),
+    "cluster-edit with test": Action("cluster.test", _CLUSTER),
     "cluster-test": Action("cluster.test", _CLUSTER),
     "cluster-pause": Action("cluster.pause", _CLUSTER),
+    "cluster-pause with resume": Action("cluster.resume", _CLUSTER),
     "cluster-remove": Action("cluster.remove", _CLUSTER),
     "demo-remove": Action("demo.remove"),
     "push-tokens": Action("push-token.issue", _CLUSTER),
@@ -134,6 +138,7 @@ ACTIONS: dict[str, Action] = {
     "cleanup-plan-approve": Action("plan.approve", _PLAN),
     "api-cleanup-plans-approve": Action("plan.approve", _PLAN),
 }
+"""By address; by address and method; by address and a button of its form that does something else than the address says."""
 
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "add_cluster": ("cluster.add", ()),
@@ -161,10 +166,11 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
 ``ensure_admin`` makes its entry itself."""
 
 
-def action_of(address: str, method: str) -> Action:
-    """``address``: its name with the name space in front."""
-    if found := ACTIONS.get(f"{address} {method.lower()}") or ACTIONS.get(address):
-        return found
+def action_of(address: str, method: str, entered: Iterable[str] = ()) -> Action:
+    """``address``: its name with the name space in front; ``entered``: names of the fields of a form."""
+    for key in (*(f"{address} with {name}" for name in entered), f"{address} {method.lower()}", address):
+        if key in ACTIONS:
+            return ACTIONS[key]
     return Action(ADMINISTRATION if address.startswith("admin:") else UNDECLARED)
 
 

@@ -18,7 +18,7 @@ from webapp.accounts.audit.actions import Action, action_of
 from webapp.accounts.models import ApiToken, AuditEntry
 
 Outcome, Door = AuditEntry.Outcome, AuditEntry.Door
-_BEGUN, _ENTERED = "_audit_entry", "_audit_entered"
+_BEGUN, _ENTERED, _CARRIED_OUT = "_audit_entry", "_audit_entered", "_audit_carried_out"
 _LONGEST_SUBJECT = 300
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ def begin(request: HttpRequest, person: str, entered: Mapping[str, Any], token: 
     if begun(request) is not None or request.resolver_match is None:
         return
     match = request.resolver_match
-    action, details = action_of(match.view_name, request.method or ""), told.details(entered)
+    action, details = action_of(match.view_name, request.method or "", entered), told.details(entered)
     plain = {name: value for name, value in match.kwargs.items() if name != "export_form"}
     entry = AuditEntry.objects.create(
         at=timezone.now(),
@@ -46,6 +46,15 @@ def begin(request: HttpRequest, person: str, entered: Mapping[str, Any], token: 
 
 def begun(request: HttpRequest) -> int | None:
     return getattr(request, _BEGUN, None)
+
+
+def mark_carried_out(request: HttpRequest) -> None:
+    """What was asked for is done although nothing is written and the form is shown again."""
+    setattr(request, _CARRIED_OUT, True)
+
+
+def was_carried_out(request: HttpRequest) -> bool:
+    return getattr(request, _CARRIED_OUT, False)
 
 
 def reads_later(request: HttpRequest, entered: Callable[[], Any]) -> None:

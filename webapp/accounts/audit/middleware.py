@@ -73,8 +73,7 @@ def _outcome(request: HttpRequest, response: HttpResponseBase, has_written: bool
         return Outcome.FAILED
     if response.status_code >= 400:
         return Outcome.REFUSED
-    was_done = any(getattr(request, name, False) for name in ("has_signed_out", "was_answered"))
-    if request.path_info.startswith(PREFIX) or has_written or was_done:
+    if request.path_info.startswith(PREFIX) or has_written or entries.was_carried_out(request):
         return Outcome.DONE
     said = getattr(getattr(request, "_messages", None), "_queued_messages", ())
     was_refused = response.status_code == 200 or any(message.level >= constants.ERROR for message in said)

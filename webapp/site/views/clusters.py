@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from webapp.accounts.audit import entries
 from webapp.accounts.guards import operators_only
 from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind, Visibility
@@ -60,19 +61,23 @@ def _groups(rows: list[Row], by: str) -> list[tuple[str, list[Row], int]]:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
+    """``test`` in the form only tries the connection and shows what it sees."""
     form = ClusterForm(request.POST or None)
     report = None
     if request.method == "POST" and form.is_valid():
         cluster = form.filled()
         report = tried_connection(cluster)
-        cluster.sees, cluster.misses = list(report.sees), list(report.misses)
-        try:
-            register(cluster)
-        except ValidationError as error:  # what its name leads to, or whether it is taken, may change within seconds
-            form.add_error(None, error)
+        if "test" in request.POST:
+            entries.mark_carried_out(request)
         else:
-            _say(request, cluster, report)
-            return redirect("clusters")
+            cluster.sees, cluster.misses = list(report.sees), list(report.misses)
+            try:
+                register(cluster)
+            except ValidationError as error:  # what its name leads to, or whether it is taken, may change within seconds
+                form.add_error(None, error)
+            else:
+                _say(request, cluster, report)
+                return redirect("clusters")
     return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": None})
 
 
@@ -81,21 +86,16 @@ def add(request: HttpRequest) -> HttpResponse:
 def edit(request: HttpRequest, name: str) -> HttpResponse:
     cluster = get_object_or_404(Cluster, name=name)
     form = ClusterForm(request.POST or None, instance=cluster)
+    report = None
     if request.method == "POST" and form.is_valid():
-        form.filled().save(update_fields=[*form.Meta.fields[1:], *SECRETS])
-        messages.success(request, gettext("%(name)s is saved; the next cycle uses it.") % {"name": cluster.name})
-        return redirect("clusters")
-    return render(request, "fleet/cluster_form.html", {"form": form, "report": None, "cluster": cluster})
-
-
-@operators_only
-@require_POST
-def try_entered(request: HttpRequest, name: str = "") -> HttpResponse:
-    """Try the connection of a form that is not saved, and show what it sees."""
-    cluster = get_object_or_404(Cluster, name=name) if name else None
-    form = ClusterForm(request.POST, instance=cluster)
-    report = tried_connection(form.filled()) if form.is_valid() else None
-    request.was_answered = report is not None  # type: ignore[attr-defined]  # for the audit log: nothing is written
+        changed = form.filled()
+        if "test" in request.POST:
+            report = tried_connection(changed)
+            entries.mark_carried_out(request)
+        else:
+            changed.save(update_fields=[*form.Meta.fields[1:], *SECRETS])
+            messages.success(request, gettext("%(name)s is saved; the next cycle uses it.") % {"name": cluster.name})
+            return redirect("clusters")
     return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": cluster})
 
 
