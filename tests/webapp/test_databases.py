@@ -67,6 +67,7 @@ ALSO_ON_POSTGRESQL = (
     # Queries are held to clusters by another condition there.
     "accounts/test_scope_of_people.py",
     # Many writers at once.
+    "accounts/test_look_alikes.py::test_of_two_look_alikes_at_the_same_time_one_is_made",
     "accounts/test_users.py::test_two_administrators_who_demote_each_other_at_once_leave_one",
 )
 

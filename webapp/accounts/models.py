@@ -5,15 +5,16 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, Group
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 
-from webapp.accounts.look_alikes import look_alike_of
+from webapp.accounts.look_alikes import skeletons
 from webapp.accounts.querysets import ApiTokenQuerySet, AuditEntryQuerySet, NeverChanged
+from webapp.accounts.roles import Role
 from webapp.lib.translations import gettext_lazy as _
 
 
@@ -33,12 +34,24 @@ class User(AbstractUser):
     session_epoch = models.PositiveIntegerField(default=0, editable=False, help_text="raised to end all sessions")
 
     def clean(self) -> None:
-        """A name that is new must not look like another one's."""
+        """A new name is none that somebody would take for another person's; names of before stay."""
         super().clean()
-        if not self.username or User.objects.filter(pk=self.pk, username=self.username).exists():
+        if not self.username or User.objects.filter(username=self.username).exists():
+            return  # no name, one's own, or the same as another's, which the column itself refuses
+        ours, others = skeletons(self.username), User.objects.exclude(pk=self.pk).values_list("username", flat=True)
+        if found := next((one for one in others if ours & skeletons(one)), None):
+            said = gettext("It looks like the name %(username)s, which somebody has. Choose another.") % {"username": found}
+            raise ValidationError({"username": said}, code="look-alike")
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """New people are made one after the other, whichever way. Raises ``ValidationError``."""
+        if not self._state.adding:
+            super().save(*args, **kwargs)
             return
-        if other := look_alike_of(self.username, self.pk or 0):
-            raise ValidationError({"username": gettext("It looks like the name of %(other)s, who is here already.") % {"other": other}})
+        with transaction.atomic():
+            Group.objects.select_for_update().filter(name=Role.ADMIN.group).first()
+            self.clean()
+            super().save(*args, **kwargs)
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Also that of keys which are being replaced: both of Django's ask here."""

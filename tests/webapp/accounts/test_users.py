@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import Group
 from django.db import close_old_connections, connection
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.builders import person
@@ -246,21 +245,3 @@ def test_password_managers_learn_whose_password_is_changed_and_the_form_does_not
     form = client.get("/account/").content.decode().partition('action="/account/password/"')[2].partition("</form>")[0]
     field = form.partition('<input type="text"')[2].partition(">")[0]
     assert 'autocomplete="username" value="ann"' in field and " hidden" in field and " name=" not in field
-
-
-@pytest.mark.parametrize("name", ["ADA", "\u0430da", "\uff41da", "ada\u3164"])
-def test_no_door_makes_a_name_that_looks_like_another_one(ada: Client, name: str) -> None:
-    ada.post("/access/users/add/", {"username": name, "role": "viewer", "sees": "everything"})
-    root = signed_in(User.objects.create_superuser("root"))
-    root.post(reverse("admin:accounts_user_add"), {"username": name, "usable_password": "false"})
-    address = reverse("admin:accounts_user_change", args=(person("bob").pk,))
-    root.post(address, {"username": name, "sees_everything": "on", "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"})
-    assert set(User.objects.values_list("username", flat=True)) == {"ada", "root", "bob"}
-
-
-def test_those_who_look_alike_already_can_be_changed(ada: Client) -> None:
-    both, root = person("ADA"), signed_in(User.objects.create_superuser("root"))
-    entered = {"username": "ADA", "first_name": "Ada", "sees_everything": "on", "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
-    assert root.post(reverse("admin:accounts_user_change", args=(both.pk,)), entered).status_code == 302
-    both.refresh_from_db()
-    assert both.first_name == "Ada"

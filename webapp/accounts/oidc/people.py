@@ -9,7 +9,6 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from webapp.accounts.look_alikes import look_alike_of
 from webapp.accounts.models import User
 from webapp.accounts.oidc.configured import EVERYTHING
 from webapp.accounts.roles import GROUPS, Role
@@ -59,12 +58,13 @@ def _new(name: str, subject: str) -> User:
     user.set_unusable_password()
     try:
         UnicodeUsernameValidator()(name)
-        if look_alike_of(name):
-            raise NotAdmitted(name, f"{name} looks like the name of another account here. Ask an administrator of Weir to rename one.")
-        with transaction.atomic():
-            user.save()
     except ValidationError:
         raise NotAdmitted(name, f"The claim {settings.WEIR.oidc_name_claim} is no user name.") from None
+    try:
+        user.save()
+    except ValidationError:
+        why = f"The name {name} looks like that of another account here. Ask an administrator of Weir to remove or rename that one."
+        raise NotAdmitted(name, why) from None
     except IntegrityError:
         found = User.objects.filter(oidc_subject=subject).first()  # by another sign-in, at the same time
         if found is None:

@@ -23,6 +23,8 @@ HERE = Path(__file__).parent
 PEOPLE: dict[str, dict[str, Any]] = {
     "ann": {"preferred_username": "ann", "email": "ann@example.org", "email_verified": True, "groups": ["sre", "payments"]},
     "bob": {"preferred_username": "bob", "email": "bob@example.org", "email_verified": True, "groups": ["kitchen"]},
+    "kim": {"preferred_username": "\u0430dmin", "groups": ["sre"]},
+    "kit": {"preferred_username": "ADMIN", "groups": ["sre"]},
     "mal": {
         "preferred_username": "mal", "email": "mal@elsewhere.org", "email_verified": True, "groups": ["sre"],
         "id_token": {"email": "ann@example.org"},

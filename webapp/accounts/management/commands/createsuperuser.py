@@ -3,6 +3,8 @@
 from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
+from django.core.management.base import CommandError
+from django.db import IntegrityError
 from django.db.models.signals import post_save
 
 from webapp.accounts.audit.commands import learn
@@ -18,6 +20,8 @@ class Command(PreparedCommand, createsuperuser.Command):
         post_save.connect(_made, sender=User)
         try:
             return super().handle(*args, **options)
+        except IntegrityError:  # Django looks for the name as it was entered, and makes its usual form of it afterwards
+            raise CommandError("There is somebody of this name.") from None
         finally:
             post_save.disconnect(_made, sender=User)
 

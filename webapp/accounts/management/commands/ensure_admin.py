@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from webapp.accounts.audit import entries
@@ -31,16 +32,20 @@ class Command(PreparedCommand):
         if user is None and not others:
             password = kept(settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15))
             made = {"role": "admin", "command": "ensure_admin"}
-            with transaction.atomic():
-                User.objects.create_superuser(NAME, password=password)
-                entries.of_command(NEW_PERSON, who(), NAME, made, outcome=AuditEntry.Outcome.DONE, status=0)
+            try:
+                with transaction.atomic():
+                    User.objects.create_superuser(NAME, password=password)
+                    entries.of_command(NEW_PERSON, who(), NAME, made, outcome=AuditEntry.Outcome.DONE, status=0)
+            except ValidationError as error:
+                why, password = " ".join(error.messages), None
+                self.stderr.write(f"There is no administrator, and {NAME} was not made. {why} Make one: manage.py createsuperuser")
         elif user is not None:
             remembered = settings.WEIR.home / "secrets" / "admin_password"
             text = remembered.read_text().strip() if remembered.is_file() else ""
             password = text if text and user.check_password(text) else None
         if options["json"]:
-            self.stdout.write(json.dumps({"user": NAME if user or not others else None, "password": password}))
+            self.stdout.write(json.dumps({"user": NAME if user or password else None, "password": password}))
         elif password:
             self.stdout.write(f"Sign in as {NAME} with password {password}")
-        else:
+        elif user or others:
             self.stdout.write(f"Sign in as {NAME} with the password you gave it" if user else "Sign in with your own administrator")

@@ -1,0 +1,128 @@
+"""A name that a reader would take for somebody else's is not given to a new person, at any door."""
+
+import threading
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connection
+from django.test import Client
+
+from tests.webapp.builders import person
+from webapp.accounts.look_alikes import skeletons
+from webapp.accounts.models import User
+
+LIKE_ADMIN = [
+    "ADMIN",
+    "Admin",
+    "\u0430dmin",  # Cyrillic a
+    "\u0410DM\u0406N",
+    "\u03b1dmin",  # Greek alpha
+    "\u0391dmin",
+    "adm\u0131n",  # without a dot
+    "ADM\u0130N",
+    "\uff41\uff44\uff4d\uff49\uff4e",  # full width
+    "\U0001d41admin",
+    "\u1d00\u1d05\u1d0d\u026a\u0274",  # small capitals
+    "admi\u0578",  # Armenian
+    "admin\u3164",  # a letter that is shown as nothing
+]
+PASSWORD = "correct horse battery"
+
+
+def signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def sent_by_page(name: str) -> None:
+    ada = person("ada")
+    ada.groups.add(Group.objects.get(name="admin"))
+    answer = signed_in(ada).post("/access/users/add/", {"username": name, "role": "viewer", "sees": "everything"})
+    assert "username" in answer.context["form"].errors
+
+
+def sent_by_administration(name: str) -> None:
+    root = User.objects.create_superuser("root", password=PASSWORD)
+    body = {"username": name, "password1": "another horse 4711", "password2": "another horse 4711", "usable_password": "true"}
+    assert signed_in(root).post("/admin/accounts/user/add/", body).status_code == 200
+
+
+def sent_by_command(name: str) -> None:
+    with pytest.raises(CommandError):
+        call_command("createsuperuser", interactive=False, username=name, email="", stdout=StringIO(), stderr=StringIO())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("door", [sent_by_page, sent_by_administration, sent_by_command])
+@pytest.mark.parametrize("name", LIKE_ADMIN, ids=ascii)
+def test_nobody_is_made_whose_name_looks_like_another(door: Any, name: str) -> None:
+    person("admin")
+    door(name)
+    assert not User.objects.exclude(username__in=("admin", "ada", "root")).exists()
+
+
+@pytest.mark.django_db
+def test_nobody_is_renamed_to_what_looks_like_another_and_old_pairs_can_still_be_changed() -> None:
+    root, ann, admin = User.objects.create_superuser("root", password=PASSWORD), person("ann"), person("admin")
+    client, address = signed_in(root), f"/admin/accounts/user/{ann.pk}/change/"
+    form = {"is_active": "on", "sees_everything": "on", "date_joined_0": "2026-03-01", "date_joined_1": "04:10:00"}
+    assert client.post(address, form | {"username": "Admin"}).status_code == 200
+    assert User.objects.get(pk=ann.pk).username == "ann"
+    User.objects.filter(pk=ann.pk).update(username="Admin")  # of an earlier version
+    assert client.post(address, form | {"username": "Admin", "first_name": "Ann"}).status_code == 302
+    admin.set_password("another")
+    admin.save()
+    assert User.objects.get(pk=ann.pk).first_name == "Ann"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ann", "anna"),
+        ("jos\u00e9", "jose"),
+        ("dev1", "devl"),
+        ("\u738b\u4f1f", "\u738b\u8299"),
+        ("a.b", "a-b"),
+        ("\u0438\u0432\u0430\u043d", "ivan"),
+    ],
+)
+def test_names_that_differ_are_two_names(one: str, other: str) -> None:
+    assert not skeletons(one) & skeletons(other)
+
+
+@pytest.mark.django_db
+def test_an_installation_without_an_administrator_starts_and_is_told_where_the_name_of_the_first_is_taken_by_a_look_alike() -> None:
+    person("Admin")
+    said, complained = StringIO(), StringIO()
+    call_command("ensure_admin", "--json", stdout=said, stderr=complained)
+    assert said.getvalue().strip() == '{"user": null, "password": null}'
+    assert "createsuperuser" in complained.getvalue() and User.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_look_alikes_at_the_same_time_one_is_made() -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite has one writer at a time; tests/webapp/test_databases.py plays this on PostgreSQL")
+    refused, start = [], threading.Barrier(2)
+
+    def make(name: str) -> None:
+        start.wait()
+        try:
+            User.objects.create_user(name)
+        except ValidationError:
+            refused.append(name)
+        finally:
+            connection.close()
+
+    both = [threading.Thread(target=make, args=(name,)) for name in ("eva", "\u0435va")]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(30)
+    assert len(refused) == 1 == User.objects.count()
