@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 
 from tests.webapp.builders import person
@@ -109,10 +109,9 @@ def test_an_installation_without_an_administrator_starts_and_is_told_where_the_n
 def test_of_two_look_alikes_at_the_same_time_one_is_made() -> None:
     if connection.vendor == "sqlite":
         pytest.skip("SQLite has one writer at a time; tests/webapp/test_databases.py plays this on PostgreSQL")
-    refused, start = [], threading.Barrier(2)
+    refused: list[str] = []
 
     def make(name: str) -> None:
-        start.wait()
         try:
             User.objects.create_user(name)
         except ValidationError:
@@ -120,9 +119,10 @@ def test_of_two_look_alikes_at_the_same_time_one_is_made() -> None:
         finally:
             connection.close()
 
-    both = [threading.Thread(target=make, args=(name,)) for name in ("eva", "\u0435va")]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join(30)
+    other = threading.Thread(target=make, args=("\u0435va",))
+    with transaction.atomic():
+        User.objects.create_user("eva")
+        other.start()
+        other.join(1)  # it waits for the end of this transaction, or it is done by now
+    other.join(30)
     assert len(refused) == 1 == User.objects.count()
