@@ -140,6 +140,9 @@ BUTTONS: dict[tuple[str, str], str] = {
     ("cluster-add", "test"): "cluster.test",
     ("cluster-edit", "test"): "cluster.test",
     ("cluster-pause", "resume"): "cluster.resume",
+    ("access-user-switch", "enable"): "person.enable",
+    ("endpoint-switch", "enable"): "endpoint.enable",
+    ("storage-root-attest", "withdraw"): "storage-root.withdraw",
 }
 """Buttons of forms that do something else than their address says, and what the log calls that."""
 

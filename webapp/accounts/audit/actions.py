@@ -7,6 +7,8 @@ SIGN_IN, SIGN_OUT = "sign-in", "sign-out"
 ADMINISTRATION = "administration.change"
 UNDECLARED = "other.write"
 NEW_PERSON = "person.add"
+_EARLIER = ("endpoint.switch", "person.switch")
+"""Of entries of earlier releases."""
 NEVER = ("api-push-json", "api-push-otlp", "api-push-otlp-metrics", "api-push-loki")
 """What log shippers push every few seconds with tokens that open nothing else: measurements, and nobody's decision."""
 
@@ -51,7 +53,8 @@ ACTIONS: dict[str, Action] = {
     "api-saved-views-detail delete": Action("saved-view.remove", _VIEW),
     "access-user-add": Action(NEW_PERSON),
     "access-user-change": Action("person.change", _PERSON),
-    "access-user-switch": Action("person.switch", _PERSON),
+    "access-user-switch": Action("person.disable", _PERSON),
+    "access-user-switch with enable": Action("person.enable", _PERSON),
     "access-user-password": Action("person.password", _PERSON),
     "access-user-sign-out": Action("sessions.end", _PERSON),
     "access-user-remove": Action("person.remove", _PERSON),
@@ -97,7 +100,8 @@ ACTIONS: dict[str, Action] = {
     "api-endpoints-rotate": Action("endpoint.new-secret", _ENDPOINT),
     "endpoint-test": Action("endpoint.test", _ENDPOINT),
     "api-endpoints-test": Action("endpoint.test", _ENDPOINT),
-    "endpoint-switch": Action("endpoint.switch", _ENDPOINT),
+    "endpoint-switch": Action("endpoint.disable", _ENDPOINT),
+    "endpoint-switch with enable": Action("endpoint.enable", _ENDPOINT),
     "api-endpoints-enable": Action("endpoint.enable", _ENDPOINT),
     "api-endpoints-disable": Action("endpoint.disable", _ENDPOINT),
     "deliveries-replay": Action("delivery.replay"),
@@ -129,6 +133,7 @@ ACTIONS: dict[str, Action] = {
     "storage-root-add": Action("storage-root.add"),
     "storage-root-edit": Action("storage-root.change", _ROOT),
     "storage-root-attest": Action("storage-root.attest", _ROOT),
+    "storage-root-attest with withdraw": Action("storage-root.withdraw", _ROOT),
     "storage-root-remove": Action("storage-root.remove", _ROOT),
     "storage-simulator": Action("storage.simulate"),
     "cleanup-plan-make": Action("plan.make"),
@@ -177,4 +182,4 @@ def action_of(address: str, method: str, entered: Iterable[str] = ()) -> Action:
 def codes() -> list[str]:
     """All that an entry can have, by name."""
     by_command = {code for code, _ in COMMANDS.values()}
-    return sorted({ADMINISTRATION, UNDECLARED, NEW_PERSON, *by_command, *(action.code for action in ACTIONS.values())})
+    return sorted({ADMINISTRATION, UNDECLARED, NEW_PERSON, *_EARLIER, *by_command, *(action.code for action in ACTIONS.values())})

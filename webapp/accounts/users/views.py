@@ -87,12 +87,12 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     found = _person(pk).user
     with refusal_as_message(request):
-        if request.POST.get("disable"):
-            people.close(_me(request), found)
-            messages.success(request, gettext("%(username)s is closed: sessions ended, tokens stopped.") % {"username": found.username})
-        else:
+        if "enable" in request.POST:
             people.reopen(_me(request), found)
             messages.success(request, gettext("%(username)s is open again; their tokens work again.") % {"username": found.username})
+        else:
+            people.close(_me(request), found)
+            messages.success(request, gettext("%(username)s is closed: sessions ended, tokens stopped.") % {"username": found.username})
     return redirect("access-user", pk)
 
 
