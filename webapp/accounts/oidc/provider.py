@@ -6,7 +6,7 @@ http, is refused all the same.
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -53,7 +53,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Arrived:
-    """``claims`` about who signed in there; ``sign_out``: an address that ends the session there, "" where the provider has none."""
+    """``claims`` about who signed in there, ``email`` only if it is verified; ``sign_out``: an address that ends the session there, "" where the provider has none."""
 
     claims: dict[str, Any]
     sign_out: str
@@ -73,24 +73,27 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
     try:
         app = _app()
         token = app.fetch_access_token(code=code, redirect_uri=redirect_uri(), code_verifier=code_verifier)
-        claims = dict(app.parse_id_token(token, nonce=nonce, leeway=CLOCKS_DIFFER_S) or {})
-        if not claims.get("sub"):
+        answers = [dict(app.parse_id_token(token, nonce=nonce, leeway=CLOCKS_DIFFER_S) or {})]
+        if not answers[0].get("sub"):
             raise ValueError("no ID token")
         if app.server_metadata.get("userinfo_endpoint"):
-            more = dict(app.userinfo(token=token))
-            if more.get("sub") != claims["sub"]:
+            answers.append(dict(app.userinfo(token=token)))
+            if answers[1].get("sub") != answers[0]["sub"]:
                 raise ValueError("the user info is of somebody else")  # OpenID Connect Core 5.3.2
-            claims = {**more, **claims, **_mail(claims, more)}
-        return Arrived(claims, _sign_out(app, str(token["id_token"])))
+        return Arrived(_claims(answers), _sign_out(app, str(token["id_token"])))
     except _WENT_WRONG as error:
         raise _failure(error) from error
 
 
-def _mail(*answers: Mapping[str, Any]) -> dict[str, Any]:
-    """Address and whether it is verified (OpenID Connect Core 5.1) by the first answer that says both; else it is not verified."""
+def _claims(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Of all answers, where the first counts. An address is among them where the first answer that says whether it is verified says so.
+
+    OpenID Connect Core 5.1: ``email_verified`` is of the ``email`` beside it.
+    """
     names = ("email", "email_verified")
-    told = next((one for one in answers if all(name in one for name in names)), {"email_verified": False})
-    return {name: told[name] for name in names if name in told}
+    told = next((one for one in answers if all(name in one for name in names)), {})
+    others = {name: value for one in reversed(answers) for name, value in one.items() if name not in names}
+    return others | {"email": told["email"]} if told.get("email_verified") is True else others
 
 
 def _sign_out(app: Any, id_token: str) -> str:

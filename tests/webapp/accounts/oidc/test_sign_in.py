@@ -143,6 +143,27 @@ def test_an_address_is_verified_by_the_id_token_alone_where_it_says_both(weir: W
     assert User.objects.get().username == "ida"
 
 
+@pytest.mark.parametrize("name", ["eve", "max"])
+def test_an_address_that_is_not_verified_gives_no_role_no_cluster_and_no_name(name: str, weir: WeirSettings) -> None:
+    weir(oidc_role_claim="email", oidc_roles={"ann@example.org": "admin"})
+    client, _ = signs_in(name)
+    assert "has a role here" in said(client) and not User.objects.exists()
+    weir(oidc_role_claim="groups", oidc_roles={"sre": "operator"}, oidc_name_claim="email")
+    client, _ = signs_in(name)
+    assert "verified" in said(client) and not User.objects.exists()
+    weir(oidc_name_claim="preferred_username", oidc_scope_claim="email", oidc_sees={"ann@example.org": "*"})
+    signs_in(name)
+    assert User.objects.get().sees == []
+
+
+def test_an_address_that_is_verified_gives_role_clusters_and_name_where_settings_say_so(weir: WeirSettings) -> None:
+    mail = "ann@example.org"
+    weir(oidc_role_claim="email", oidc_roles={mail: "admin"}, oidc_name_claim="email", oidc_scope_claim="email", oidc_sees={mail: "*"})
+    signs_in("ann")
+    ann = User.objects.get()
+    assert (ann.username, role_of(ann), ann.sees) == (mail, Role.ADMIN, None)
+
+
 def test_a_closed_account_stays_out() -> None:
     signs_in("ann")
     User.objects.update(is_active=False)
