@@ -1,5 +1,6 @@
 """People, their API tokens, failed sign-ins, and who did what."""
 
+import unicodedata
 from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl
@@ -12,7 +13,7 @@ from django.urls import reverse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 
-from webapp.accounts.look_alikes import skeletons
+from webapp.accounts.look_alikes import skeletons, stray_letter
 from webapp.accounts.querysets import ApiTokenQuerySet, AuditEntryQuerySet, NeverChanged
 from webapp.accounts.roles import Role
 from webapp.lib.translations import gettext_lazy as _
@@ -34,14 +35,21 @@ class User(AbstractUser):
     session_epoch = models.PositiveIntegerField(default=0, editable=False, help_text="raised to end all sessions")
 
     def clean(self) -> None:
-        """A new name is none that somebody would take for another person's; names of before stay."""
+        """A new name is of one script and none that somebody would take for another person's; names of before stay."""
         super().clean()
         if not self.username or User.objects.filter(username=self.username).exists():
             return  # no name, one's own, or the same as another's, which the column itself refuses
+        if letter := stray_letter(self.username):
+            about = {"letter": letter, "name": unicodedata.name(letter, "a letter without a name")}
+            said = gettext("%(letter)s is %(name)s. Write the name in one script that is in common use.") % about
+            raise ValidationError({"username": said})
         ours, others = skeletons(self.username), User.objects.exclude(pk=self.pk).values_list("username", flat=True)
         if found := next((one for one in others if ours & skeletons(one)), None):
-            said = gettext("It looks like the name %(username)s, which somebody has. Choose another.") % {"username": found}
-            raise ValidationError({"username": said}, code="look-alike")
+            said = gettext(
+                "It looks like the name %(username)s, which somebody has: capitals and small letters, 0 and o, 1, i and l, rn and m, "
+                "vv and w count as the same. Choose another."
+            )
+            raise ValidationError({"username": said % {"username": found}})
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """New people are made one after the other, whichever way. Raises ``ValidationError``."""

@@ -1,6 +1,7 @@
 """A name that a reader would take for somebody else's is not given to a new person, at any door."""
 
 import threading
+import unicodedata
 from io import StringIO
 from typing import Any
 
@@ -13,7 +14,6 @@ from django.db import connection, transaction
 from django.test import Client
 
 from tests.webapp.builders import person
-from webapp.accounts.look_alikes import skeletons
 from webapp.accounts.models import User
 
 LIKE_ADMIN = [
@@ -30,6 +30,12 @@ LIKE_ADMIN = [
     "\u1d00\u1d05\u1d0d\u026a\u0274",  # small capitals
     "admi\u0578",  # Armenian
     "admin\u3164",  # a letter that is shown as nothing
+    "adm1n",
+    "ADMlN",
+    "adrnin",
+    "\u13aa\u13a0\u13b7\u13c6\u13c1",  # Cherokee
+    "\ua4ee\ua4d3\ua4df\ua4f2\ua4e0",  # Lisu
+    "admi\uab37",  # a phonetic n
 ]
 PASSWORD = "correct horse battery"
 
@@ -81,19 +87,56 @@ def test_nobody_is_renamed_to_what_looks_like_another_and_old_pairs_can_still_be
     assert User.objects.get(pk=ann.pk).first_name == "Ann"
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("ann", "anna"),
-        ("jos\u00e9", "jose"),
-        ("dev1", "devl"),
-        ("\u738b\u4f1f", "\u738b\u8299"),
-        ("a.b", "a-b"),
-        ("\u0438\u0432\u0430\u043d", "ivan"),
+        ("root", "r00t"),
+        ("wow", "vvovv"),
+        ("bernd", "BEMD"),
+        ("eva", "\u0435\u0475\u0430"),  # Cyrillic alone
+        ("NIKO", "\u039d\u0399\u039a\u039f"),  # Greek alone
+        ("uno", "\u057d\u0578\u0585"),  # Armenian alone
+        ("\u738bo", "\u738b\u3007"),
     ],
 )
-def test_names_that_differ_are_two_names(one: str, other: str) -> None:
-    assert not skeletons(one) & skeletons(other)
+def test_nobody_is_made_beside_one_who_looks_alike(one: str, other: str) -> None:
+    person(one)
+    with pytest.raises(ValidationError) as refused:
+        User.objects.create_user(other)
+    assert one in str(refused.value)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["\u0430dmin", "\u0438v\u0430\u043d", "\u13aa\u13a0", "\u1d00nn", "\u03b1\u0430", "ann\u0661"])
+def test_a_name_of_several_scripts_or_of_a_rare_one_is_nobodys_and_the_letter_is_named(name: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        User.objects.create_user(name)
+    stray = next(letter for letter in name if not letter.isascii())
+    assert unicodedata.name(stray) in str(refused.value)
+
+
+@pytest.mark.django_db
+def test_names_of_people_in_scripts_in_use_are_taken_and_names_that_differ_are_two() -> None:
+    names = [
+        "ann", "anna", "jos\u00e9", "jose", "a.b", "a-b", "ops@example.org", "Nguy\u1ec5n", "\u0141ukasz", "\u0130brahim", "ivan",
+        "\u0438\u0432\u0430\u043d", "\u738b\u4f1f", "\u738b\u8299", "wang\u4f1f", "\u4f50\u3005\u6728", "\u30de\u30ea\u30fc2",
+        "\uae40\ucca0\uc218",
+        "\u0639\u0645\u0631", "\u0639\u0645\u0631\u0661", "\u039f\u03b4\u03c5\u03c3\u03c3\u03ad\u03b1\u03c2", "\u05d3\u05d5\u05d3",
+    ]  # fmt: skip
+    for name in names:
+        User.objects.create_user(name)
+    assert set(User.objects.values_list("username", flat=True)) == set(names)
+
+
+@pytest.mark.django_db
+def test_whoever_had_such_a_name_before_signs_in_all_the_same() -> None:
+    before = User(username="\u0430dm1n")
+    before.set_password(PASSWORD)
+    User.objects.bulk_create([User(username="admin"), before])
+    client = Client()
+    client.post("/sign-in/", {"username": "\u0430dm1n", "password": PASSWORD})
+    assert client.get("/account/").status_code == 200
 
 
 @pytest.mark.django_db

@@ -59,11 +59,12 @@ def _new(name: str, subject: str) -> User:
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError:
-        raise NotAdmitted(name, f"The claim {settings.WEIR.oidc_name_claim} is no user name, or an e-mail address that is not verified.") from None
+        why = f"The claim {settings.WEIR.oidc_name_claim} is no user name, or an e-mail address that is not verified."
+        raise NotAdmitted(name, why) from None
     try:
         user.save()
     except ValidationError:
-        why = f"The name {name} looks like that of another account here. Ask an administrator of Weir to remove or rename that one."
+        why = f"The name {name} looks like that of another account here, or has letters of several scripts. Ask an administrator of Weir."
         raise NotAdmitted(name, why) from None
     except IntegrityError:
         found = User.objects.filter(oidc_subject=subject).first()  # by another sign-in, at the same time

@@ -53,7 +53,10 @@ class Started:
 
 @dataclass(frozen=True)
 class Arrived:
-    """``claims`` about who signed in there, ``email`` only if it is verified; ``sign_out``: an address that ends the session there, "" where the provider has none."""
+    """``claims`` about who signed in there, ``email`` only where it is verified.
+
+    ``sign_out``: an address that ends the session there, "" where the provider has none.
+    """
 
     claims: dict[str, Any]
     sign_out: str
