@@ -3,7 +3,8 @@
 So values are counted before any is built, by the characters that separate them. Those inside of texts count too, which only ever makes
 the count too high: the largest true answer, a job of 8,000 vertices, holds some 800,000; a vertex of 5,000 subtasks or 5,000 TaskManagers
 hold less.
-How deep values are nested is bounded by the decoder itself.
+How deep values are nested is bounded by the decoder itself. A number that is longer than any that is measured stays the text that it is:
+to convert or to write one takes time by the square of its length.
 """
 
 import json
@@ -16,6 +17,12 @@ MAX_VALUES = 3_000_000
 BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
 """What all answers of one cluster's cycle, or all documents of one archive, may take once decoded."""
+
+MAX_NUMBER_CHARACTERS = 40
+"""Of a number. Doubles have up to 24, and integers of 64 bits 20."""
+_OF_NUMBERS = bytes(ord("0") if chr(byte) in "0123456789+-.eE\0" else ord(" ") for byte in range(256))
+"""With the zeros between the digits of UTF-16 and UTF-32."""
+_LONG_NUMBER = b"0" * (MAX_NUMBER_CHARACTERS + 1)
 
 KEPT_DEPTH = 64
 """Of documents that are too deep to be decoded: several times what any shipper nests by itself."""
@@ -38,6 +45,21 @@ def values_in(content: bytes) -> int:
     return sum(content.count(separator) for separator in _SEPARATORS)
 
 
+def number_hooks(content: bytes) -> dict[str, Any]:
+    """How a decoder of this document reads numbers, so that long ones stay texts. Empty where it holds none, since calls take time."""
+    if _LONG_NUMBER not in content.translate(_OF_NUMBERS):
+        return {}
+    return {"parse_int": _whole, "parse_float": _fraction}
+
+
+def _whole(text: str) -> int | str:
+    return int(text) if len(text) <= MAX_NUMBER_CHARACTERS else text
+
+
+def _fraction(text: str) -> float | str:
+    return float(text) if len(text) <= MAX_NUMBER_CHARACTERS else text
+
+
 def decoded(content: bytes, most: int = MAX_VALUES, *, lenient: bool = False, cut_deep: bool = False) -> tuple[Any, int]:
     """The document and about how many bytes it takes now. Raises ``TooManyValues``, and ``ValueError`` or ``RecursionError`` where it
     is no JSON. ``lenient``: bytes that are no UTF-8 are replaced. ``cut_deep``: what is nested too deep to be decoded becomes null, so that
@@ -46,7 +68,7 @@ def decoded(content: bytes, most: int = MAX_VALUES, *, lenient: bool = False, cu
     if values > most:
         raise TooManyValues(values, most)
     try:
-        document = json.loads(content)
+        document = json.loads(content, **number_hooks(content))
     except UnicodeDecodeError:
         if not lenient:
             raise
@@ -54,7 +76,7 @@ def decoded(content: bytes, most: int = MAX_VALUES, *, lenient: bool = False, cu
     except RecursionError:
         if not cut_deep:
             raise
-        document = json.loads(_shallow(content))
+        document = json.loads(_shallow(content), **number_hooks(content))
     return document, len(content) + BYTES_PER_VALUE * values
 
 

@@ -27,8 +27,15 @@ _LOCAL = frozenset({"file", "local"})
 _IPV6 = re.compile(r"\[[0-9A-Fa-f:.%]*\]")
 _PREFIX = re.compile(r"(?:file|local):(?://)?")
 """Flink writes ``file:/a``."""
-_REFERRING = frozenset({"generic", "git", "reference"})
-"""File systems of fsspec that open whatever other file they are told to."""
+NO_STORES = frozenset(
+    {
+        "async_wrapper", "asynclocal", "asyncwrapper", "blockcache", "cached", "dir", "filecache", "generic", "libarchive", "reference",
+        "simplecache", "tar", "zip",
+        "box", "dask", "data", "dbfs", "dropbox", "dvc", "gdrive", "gist", "git", "github", "hf", "jlab", "jupyter", "pyscript", "wandb",
+    }
+)  # fmt: skip
+"""What fsspec opens that is no storage of Flink's: other files by way of a wrapper or an archive, and services that hold no checkpoints
+or logs."""
 
 
 class NotAllowed(OSError):
@@ -53,9 +60,11 @@ def local_path(uri: str) -> str | None:
 
 
 def refusal_of_chain(uri: str) -> str:
-    """Why a URI is not opened that may lead to local files by way of another file system; "" where it is."""
-    if "::" in _IPV6.sub("", uri) or schemes_of(uri) & _REFERRING:
+    """Why a URI is not opened that is no path in one storage, but may lead to local files by way of another; "" where it is."""
+    if "::" in _IPV6.sub("", uri):
         return "Give one path or URI, not a chain of them."
+    if refused := sorted(schemes_of(uri) & NO_STORES):
+        return f"{refused[0]}:// is no storage that Flink writes to; give a path, or a URI such as s3://bucket/directory."
     return ""
 
 

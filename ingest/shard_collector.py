@@ -103,7 +103,7 @@ class ClusterOutcome:
     took_s: float = 0
     """Of its endpoints."""
     stalled_s: float = 0
-    """The longest stretch of that in which this process itself did not get to run."""
+    """How much of that this process itself did not get to run."""
 
 
 def collect_shard(
@@ -248,7 +248,7 @@ class _Shard:
             if _follows_endpoint(source):
                 await _guarded(_read_log_endpoint, run, at, gates, self.transfers[source.name])
         run.took_s = time.monotonic() - began
-        run.stalled_s = stall.longest_s_since(began)
+        run.stalled_s = stall.total_s_since(began)
 
 
 async def _guarded(read: Callable[..., Awaitable[None]], run: ClusterRun, at: Callable[[], datetime], *more: Any) -> None:

@@ -28,17 +28,24 @@ class Stall:
 
     def __init__(self) -> None:
         self._stalls: list[tuple[float, float]] = []
+        self._asleep_since = time.monotonic()
 
     async def watch(self) -> None:
         while True:
-            before = time.monotonic()
+            self._asleep_since = time.monotonic()
             await asyncio.sleep(STALL_CHECK_S)
-            if (late_s := time.monotonic() - before - STALL_CHECK_S) > STALL_CHECK_S:
-                self._stalls.append((time.monotonic(), late_s))
+            self._stalls += self._present()
 
-    def longest_s_since(self, since: float) -> float:
+    def total_s_since(self, since: float) -> float:
         """0 where it ran all the time. ``since`` is of ``time.monotonic``."""
-        return max((late_s for at, late_s in self._stalls if at >= since), default=0.0)
+        # Whoever asks may have come to run again before the watch did.
+        return sum(max(0.0, min(late_s, ended - since)) for ended, late_s in (*self._stalls, *self._present()))
+
+    def _present(self) -> list[tuple[float, float]]:
+        """When the stall ended that the watch has slept through, and how long it was."""
+        now = time.monotonic()
+        late_s = now - self._asleep_since - STALL_CHECK_S
+        return [(now, late_s)] if late_s > STALL_CHECK_S else []
 
 
 class ShardReading(Generic[Run]):
@@ -102,26 +109,26 @@ class ShardReading(Generic[Run]):
         finished_after_s: list[float] = []
         try:
             while reading:
-                done, reading = await asyncio.wait(
-                    reading, timeout=self._may_take_s(finished_after_s, began), return_when=asyncio.FIRST_COMPLETED
-                )
+                left_s = self._may_take_s(finished_after_s, began, stall)
+                done, reading = await asyncio.wait(reading, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     task.result()
                     finished_after_s.append(time.monotonic() - began)
-                if not done and self._may_take_s(finished_after_s, began) == 0:
+                if not done and self._may_take_s(finished_after_s, began, stall) == 0:
                     break
         finally:
             for task in (watching, *reading):
                 task.cancel()
             await asyncio.gather(watching, *reading, return_exceptions=True)
 
-    def _may_take_s(self, finished_after_s: Sequence[float], began: float) -> float | None:
-        """How long those that are left may still take; None where it is not known yet what is slow here."""
+    def _may_take_s(self, finished_after_s: Sequence[float], began: float, stall: Stall) -> float | None:
+        """How long those that are left may still take, without what this process did not get to run; None where it is not known yet what
+        is slow here."""
         half = (len(self._runs) + 1) // 2
         if self._stragglers_after_s is None or len(finished_after_s) < half:
             return None
         most_s = max(self._stragglers_after_s, STRAGGLER_FACTOR * finished_after_s[half - 1])
-        return max(0.0, began + most_s - time.monotonic())
+        return max(0.0, began + most_s + stall.total_s_since(began) - time.monotonic())
 
     async def _read_one(self, run: Run, stall: Stall) -> None:
         await self._read(run, stall)

@@ -20,6 +20,7 @@ from ingest.flink_logs.record_splitter import Keep
 from ingest.flink_logs.tfile import BadTFile
 from ingest.local_directories import NotAllowed, check_file, local_path, refusal_of_file
 from ingest.network.filesystems import filesystem_of, opened
+from ingest.network.unopened import as_os_error
 from ingest.network.uris import spelled_as
 from ingest.records import LogRecord, Observed, Skip
 from ingest.redaction.texts import redact
@@ -61,7 +62,8 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
         try:
             filesystem, path = filesystem_of(pattern)
             is_limited = not own and local_path(pattern) is not None
-            matches = filesystem.glob(path, detail=True).values() if _is_glob(path) else [filesystem.info(path)]
+            with as_os_error():
+                matches = filesystem.glob(path, detail=True).values() if _is_glob(path) else [filesystem.info(path)]
             for info in matches:
                 if info.get("type") != "file":
                     continue

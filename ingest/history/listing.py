@@ -12,6 +12,7 @@ from ingest.errors import Skipped
 from ingest.flink_logs.files import why
 from ingest.local_directories import NotAllowed, check_file, local_path
 from ingest.network.filesystems import filesystem_of
+from ingest.network.unopened import as_os_error
 from ingest.redaction.texts import redact
 from ingest.regular_files import open_regular
 from ingest.storage.directories import Kind, Local
@@ -52,10 +53,11 @@ class ArchiveDirectory:
         root = self._root.rstrip("/")
         try:
             # The listing may be cached from the cycle before.
-            self._filesystem.invalidate_cache()
-            if not self._filesystem.isdir(self._root):
-                raise FileNotFoundError("there is no such directory")
-            listed = self._found()
+            with as_os_error():
+                self._filesystem.invalidate_cache()
+                if not self._filesystem.isdir(self._root):
+                    raise FileNotFoundError("there is no such directory")
+                listed = self._found()
         except (OSError, ValueError, aiohttp.ClientError) as error:
             raise self._unreachable(error) from error
         return sorted(_archives(listed, root), key=lambda file: file.name)
@@ -63,7 +65,7 @@ class ArchiveDirectory:
     def read(self, file: ArchiveFile, max_bytes: int) -> bytes:
         """Content. Raises ``Skipped`` where it is larger than ``max_bytes`` or cannot be read."""
         try:
-            with self._opened(file.path) as handle:
+            with as_os_error(), self._opened(file.path) as handle:
                 content: bytes = handle.read(max_bytes + 1)
         except NotAllowed as error:
             raise Skipped(str(error)) from error

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 from ingest.errors import Retryable, Skipped
 from ingest.log_stores.pages import LAST_NS, NOWHEN, NS_PER_MS, Page
-from ingest.pushed.entries import Entry, entry_of
+from ingest.pushed.entries import Entry, entry_of, shown
 from ingest.records import Skip
 
 TIME = "@timestamp"
@@ -81,7 +81,7 @@ class Elasticsearch:
     def _line(self, hit: Any) -> tuple[int, int, Entry | Skip]:
         at = _instant(hit)
         if at is None:
-            return NOWHEN, 0, Skip(ascii(str(hit)[:80]), "bad_payload", f"It is no hit with an id that is sorted by {TIME}.")
+            return NOWHEN, 0, Skip(shown(hit), "bad_payload", f"It is no hit with an id that is sorted by {TIME}.")
         source = hit.get("_source")
         document: dict[str, Any] = source if isinstance(source, dict) else {}
         found = entry_of({**document, "stamp": f"{at} {hit['_id']}"})

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from ingest.errors import Skipped
 from ingest.log_stores.pages import LAST_NS, NOWHEN, Page
-from ingest.pushed.entries import Entry, entry_of
+from ingest.pushed.entries import Entry, entry_of, shown
 from ingest.records import Skip
 
 
@@ -65,7 +65,7 @@ def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
             about = {**labels, **_structured(more)}
             return int(at), entry_of({"line": line, "stamp": at}, about) or Skip(f"line of {at}", "no_text", "The line is empty.")
         case _:
-            return NOWHEN, Skip(ascii(str(value)[:80]), "bad_payload", "It is no pair of nanoseconds and line.")
+            return NOWHEN, Skip(shown(value), "bad_payload", "It is no pair of nanoseconds and line.")
 
 
 def _structured(more: list[Any]) -> dict[str, Any]:

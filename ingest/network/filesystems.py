@@ -8,23 +8,27 @@ import fsspec
 import ingest.network.schemes  # noqa: F401 - for those who open files here
 from ingest.local_directories import NotAllowed, refusal_of_chain
 from ingest.network.clusters import checked_socket
+from ingest.network.unopened import as_os_error
 from ingest.network.uris import check_uri, schemes_of
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
     """As ``fsspec.core.url_to_fs``. Over http every connection is checked as it is made, after redirects too.
 
-    Raises ``RefusedAddress``, and ``NotAllowed`` for a chain.
+    Raises ``RefusedAddress``, ``NotAllowed`` for what is no storage, and ``OSError``, ``ValueError`` or ``ImportError`` where it is out
+    of reach.
     """
     _check(uri)
-    found: tuple[Any, str] = fsspec.core.url_to_fs(uri, **_options(uri))
+    with as_os_error():
+        found: tuple[Any, str] = fsspec.core.url_to_fs(uri, **_options(uri))
     return found
 
 
 def opened(uri: str, compression: str | None) -> Any:
     """As ``fsspec.open(uri, "rb").open()``. Raises as ``filesystem_of``."""
     _check(uri)
-    return fsspec.open(uri, "rb", compression=compression, **_options(uri)).open()
+    with as_os_error():
+        return fsspec.open(uri, "rb", compression=compression, **_options(uri)).open()
 
 
 def _check(uri: str) -> None:

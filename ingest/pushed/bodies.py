@@ -39,7 +39,7 @@ def unpacked(stream: IO[bytes], encoding: str) -> bytes:
                 return _gunzipped(_bounded(stream))
             case "zstd":
                 unpacker = zstandard.ZstdDecompressor(max_window_size=LARGEST_BODY_BYTES)
-                return _bounded(unpacker.stream_reader(stream, read_across_frames=True))
+                return _bounded(unpacker.stream_reader(_bounded(stream), read_across_frames=True))
     except (zlib.error, zstandard.ZstdError, EOFError) as error:
         raise Refused(f"The body is damaged: it is no whole {encoding.strip().lower()[:40]}.") from error
     except OSError as error:
@@ -75,4 +75,4 @@ def _gunzipped(packed: bytes) -> bytes:
 
 
 def _too_large() -> TooLarge:
-    return TooLarge(f"The body is larger than {LARGEST_BODY_BYTES:,} bytes, counted unpacked; send smaller batches.")
+    return TooLarge(f"The body is larger than {LARGEST_BODY_BYTES:,} bytes, packed or unpacked; send smaller batches.")

@@ -17,6 +17,8 @@ MAX_VALUES = 1_000_000
 """Of JSON, as :func:`ingest.json_bounds.values_in` counts them: 10 MB of Vector's have 500,000."""
 MAX_PROCESSES = 500
 """Each costs two files."""
+MAX_ORIGINS = 2_000
+"""Pods, files with their hosts, containers and hosts that lines are from: several files of each process."""
 
 
 class TooLarge(Refused):

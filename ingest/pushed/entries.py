@@ -2,19 +2,23 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ingest.flink_logs.names import process_of
+from ingest.pushed.bounds import MAX_ORIGINS, Count
 
 UNNAMED = "pushed"
 """Process of a line whose shipper says nothing of where it is from."""
 
 MAX_PROCESS_CHARACTERS = 200
-MAX_PATH_CHARACTERS = 4096
-"""Of Linux."""
+MAX_ORIGIN_CHARACTERS = 512
+"""Below ``/var/log/pods`` paths have up to 460, with the longest names that Kubernetes gives; other names have 255."""
+MAX_PARTS_OF_A_TIME = 4
+SHOWN_CHARACTERS = 80
 MAX_LINE_CHARACTERS = 256 * 1024
 """As much as is kept of a record of a file."""
 
@@ -65,7 +69,7 @@ _CONTAINERS = _names(
 )
 _HOSTS = _names("host.name", "host.hostname", "hostname", "host", "service.instance.id")
 _ORIGINS = (_PODS, _FILES, _CONTAINERS, _HOSTS)
-_WRITTEN = json.JSONEncoder(ensure_ascii=False).encode
+_JSON = json.JSONEncoder(ensure_ascii=False)
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -81,19 +85,52 @@ class Entry:
 def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
     """Of what holds for many records, that which says where they are from, cut: it is looked at again for each of them."""
     found = {name.full: _found(about, name) for names in _ORIGINS if names.are_in(about) for name in names.names}
-    return {name: value[-MAX_PATH_CHARACTERS:] for name, value in found.items() if isinstance(value, str)}
+    return {name: value[-MAX_ORIGIN_CHARACTERS:] for name, value in found.items() if isinstance(value, str)}
 
 
-def entry_of(record: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> Entry | None:
+@lru_cache(maxsize=1_000)
+def process_at(origin: str, host: str | None) -> str:
+    """The process, as the name of a file may be; ``origin`` is a file where ``host`` is given, which may be empty."""
+    if host is None:
+        return plain_name(origin)
+    process = process_of(origin)
+    return plain_name(f"{host}-{process}" if host and host not in process else process)
+
+
+class Processes:
+    """:func:`process_at` for one body: a name takes time by its length, so it is made once and there are few."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str | None], str] = {}
+        self._origins = Count(MAX_ORIGINS, "pods, files, containers and hosts that lines are from")
+
+    def __call__(self, origin: str, host: str | None) -> str:
+        """Raises :class:`ingest.pushed.bounds.TooLarge`."""
+        name = self._known.get((origin, host))
+        if name is None:
+            self._origins.add()
+            name = self._known[origin, host] = process_at(origin, host)
+        return name
+
+
+def entry_of(
+    record: Mapping[str, Any],
+    about: Mapping[str, Any] | None = None,
+    *,
+    written: str | None = None,
+    process_at: Callable[[str, str | None], str] = process_at,
+) -> Entry | None:
     """The entry of a record as shippers form them; ``about`` is what holds for several of them (labels, resource attributes).
 
-    ``None`` where it holds no text, or is nested too deeply to be written.
+    ``written`` is the record as it came, if that was JSON. ``None`` where it holds no text, or is nested too deeply to be written.
     """
-    process = _process({**about, **record} if about else record)
+    process = _process({**about, **record} if about else record, process_at)
     stamp = _stamp(record)
     if _has_logger(record):
         try:
-            return Entry(process, _WRITTEN(record)[:MAX_LINE_CHARACTERS], stamp)
+            # In JSON a line ends between values alone, where it is a blank.
+            line = _JSON.encode(record) if written is None else written.replace("\n", " ").replace("\r", " ")
+            return Entry(process, line[:MAX_LINE_CHARACTERS], stamp)
         except RecursionError:
             return None
     text = _first(record, _TEXTS)
@@ -101,11 +138,8 @@ def entry_of(record: Mapping[str, Any], about: Mapping[str, Any] | None = None) 
 
 
 def shown(found: Any) -> str:
-    """The beginning of what is no record."""
-    try:
-        return ascii(str(found)[:80])
-    except RecursionError:
-        return "what is nested deeply"
+    """The beginning, in JSON, of what is no record."""
+    return ascii("".join(islice(_JSON.iterencode(found), SHOWN_CHARACTERS))[:SHOWN_CHARACTERS])
 
 
 def _has_logger(record: Mapping[str, Any]) -> bool:
@@ -117,28 +151,21 @@ def _stamp(record: Mapping[str, Any]) -> str:
     for name in _TIMES:
         if (found := record.get(name)) is not None:
             if isinstance(found, dict):
-                found = {part: value for part, value in found.items() if not isinstance(value, dict | list)}
+                parts = islice(found.items(), MAX_PARTS_OF_A_TIME)
+                found = {part: value for part, value in parts if not isinstance(value, dict | list)}
             return "" if isinstance(found, list) else repr(found)
     return ""
 
 
-def _process(about: Mapping[str, Any]) -> str:
+def _process(about: Mapping[str, Any], process_at: Callable[[str, str | None], str]) -> str:
     """The pod; else the file that the line was read from, with its host where the name alone is common to all; else container or host."""
     for names in _ORIGINS:
         if found := _first(about, names):
-            if names is _FILES:
-                return _name_of_file(found[-MAX_PATH_CHARACTERS:], (_first(about, _HOSTS) or "")[:MAX_PATH_CHARACTERS])
-            return plain_name(found[-MAX_PATH_CHARACTERS:])
+            host = (_first(about, _HOSTS) or "")[:MAX_ORIGIN_CHARACTERS] if names is _FILES else None
+            return process_at(found[-MAX_ORIGIN_CHARACTERS:], host)
     return UNNAMED
 
 
-@lru_cache(maxsize=1_000)
-def _name_of_file(path: str, host: str) -> str:
-    process = process_of(path)
-    return plain_name(f"{host}-{process}" if host and host not in process else process)
-
-
-@lru_cache(maxsize=1_000)
 def plain_name(text: str) -> str:
     """As the name of a file may be."""
     return _PLAIN.sub("_", text).removesuffix(".log")[-MAX_PROCESS_CHARACTERS:].strip("._-") or UNNAMED

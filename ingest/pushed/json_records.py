@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingest.errors import Refused
-from ingest.json_bounds import values_in
+from ingest.json_bounds import number_hooks, values_in
 from ingest.pushed import bounds
 from ingest.pushed.bounds import TooLarge
-from ingest.pushed.entries import Entry, entry_of
+from ingest.pushed.entries import SHOWN_CHARACTERS, Entry, Processes, entry_of
 from ingest.records import Skip
 
 MAX_DAMAGES = 1_000
@@ -18,9 +18,7 @@ MAX_VAIN_CHARACTERS = 2_000_000
 WINDOW_CHARACTERS = 256 * 1024
 """A decoder that fails counts the lines before, so what lies far behind is cut off."""
 
-_DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*")
-_SHOWN = 80
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
@@ -28,34 +26,42 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
     :class:`Refused`."""
     if (values := values_in(body)) > bounds.MAX_VALUES:
         raise TooLarge(f"The body holds up to {values:,} values, and at most {bounds.MAX_VALUES:,} are read; send smaller batches.")
-    records = bounds.records()
-    for found, beginning in _objects(body.decode("utf-8", "replace")):
+    records, processes = bounds.records(), Processes()
+    for found, written in _objects(body.decode("utf-8", "replace"), json.JSONDecoder(**number_hooks(body))):
         records.add()
+        shown = ascii(written[:SHOWN_CHARACTERS])
         if found is None:
-            yield Skip(ascii(beginning), "not_json", "There is no whole JSON object.")
+            yield Skip(shown, "not_json", "There is no whole JSON object.")
         else:
-            yield entry_of(found) or Skip(ascii(beginning), "no_text", "It has no field with the text of a log line.")
+            entry = entry_of(found, written=written, process_at=processes)
+            yield entry or Skip(shown, "no_text", "It has no field with the text of a log line.")
 
 
-def _objects(text: str) -> Iterator[tuple[dict[str, Any] | None, str]]:
-    """Each object, or ``None`` for what is none, and how it begins."""
+def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, Any] | None, str]]:
+    """Each object as it is written, or ``None`` for what is none and how it begins."""
     at, damages, may_be_in_vain = _begin(text, 0), 0, len(text) + MAX_VAIN_CHARACTERS
     while at < len(text):
         if at > WINDOW_CHARACTERS:
             text, at = text[at:], 0
         begun = at
         try:
-            found, at = _DECODER.raw_decode(text, at)
+            found, at = decoder.raw_decode(text, at)
+            written = text[begun:at]
         except (ValueError, RecursionError) as error:
-            found, damages, may_be_in_vain = None, damages + 1, may_be_in_vain - (_looked_at(error, len(text)) - begun)
+            found, written, damages, may_be_in_vain = (
+                None,
+                text[begun : begun + SHOWN_CHARACTERS],
+                damages + 1,
+                may_be_in_vain - (_looked_at(error, len(text)) - begun),
+            )
             if damages > MAX_DAMAGES or may_be_in_vain < 0:
                 raise Refused(
-                    f"The body has {damages:,} places without a whole JSON object, the last one at {text[begun : begun + _SHOWN]!r}; "
+                    f"The body has {damages:,} places without a whole JSON object, the last one at {written!r}; "
                     "send JSON objects, one a line or in a list."
                 ) from error
             line = text.find("\n", begun)
             at = len(text) if line < 0 else line
-        yield (found if isinstance(found, dict) else None), text[begun : begun + _SHOWN]
+        yield (found if isinstance(found, dict) else None), written
         at = _begin(text, at)
 
 
@@ -66,5 +72,5 @@ def _begin(text: str, at: int) -> int:
 
 
 def _looked_at(error: Exception, end: int) -> int:
-    """How far a decoder went; of texts without an end it says where they begin, of what is too deep or a number too long nothing."""
+    """How far a decoder went; of texts without an end it says where they begin, of what is too deep nothing."""
     return error.pos if isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated") else end

@@ -10,7 +10,7 @@ from ingest.errors import Refused
 from ingest.json_bounds import TooManyValues, decoded
 from ingest.pushed import bounds
 from ingest.pushed.bounds import TooLarge
-from ingest.pushed.entries import Entry, entry_of, origin_of, shown
+from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
 from ingest.records import Skip
 
 
@@ -23,21 +23,22 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
         raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
     except (ValueError, RecursionError, TypeError, KeyError) as error:
         raise Refused('The body is no JSON object with "streams"; Loki\'s protocol in protobuf is not read.') from error
-    records = bounds.records()
+    records, processes = bounds.records(), Processes()
     for stream in streams if isinstance(streams, list) else ():
         match stream:
             case {"stream": dict(labels), "values": list(values)}:
                 records.add(1 + len(values))
                 origin = origin_of(labels)
-                yield from (_entry(origin, value) for value in values)
+                yield from (_entry(origin, value, processes) for value in values)
             case _:
                 records.add()
                 yield Skip(shown(stream), "not_json", "A stream has labels and a list of values.")
 
 
-def _entry(origin: Mapping[str, Any], value: Any) -> Entry | Skip:
+def _entry(origin: Mapping[str, Any], value: Any, processes: Processes) -> Entry | Skip:
     match value:
         case [str(at), str(line), *_]:
-            return entry_of({"line": line, "ts": at}, origin) or Skip(ascii(at[:40]), "no_text", "The line is empty.")
+            found = entry_of({"line": line, "ts": at}, origin, process_at=processes)
+            return found or Skip(ascii(at[:40]), "no_text", "The line is empty.")
         case _:
             return Skip(shown(value), "not_json", "A value of a stream is a pair of texts: nanoseconds and the line.")

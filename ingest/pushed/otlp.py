@@ -14,10 +14,10 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ingest.errors import Refused
-from ingest.json_bounds import TooManyValues, decoded
+from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count, TooLarge
-from ingest.pushed.entries import Entry, entry_of, origin_of, shown
+from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
 from ingest.pushed.otlp_values import attributes, attributes_of_json, listed, value, value_of_json
 from ingest.pushed.protobuf_fields import fields, message_of, tag_of
 from ingest.records import Skip
@@ -66,6 +66,7 @@ def accepted(rejected: int, reason: str) -> ExportLogsServiceResponse:
 
 
 def _of_protobuf(body: bytes, records: Count, parts: Count) -> Iterator[Entry | Skip]:
+    processes = Processes()
     for resource_logs in _one_and_two(body, parts)[0]:
         of_resource, scopes = _one_and_two(resource_logs, parts)
         records.add(1 + len(scopes))
@@ -77,7 +78,7 @@ def _of_protobuf(body: bytes, records: Count, parts: Count) -> Iterator[Entry | 
             scope = message_of(b"".join(of_scope), InstrumentationScope, parts).name[:MAX_SCOPE_CHARACTERS]
             records.add(len(messages))
             for content in messages:
-                yield _entry(_record(message_of(content, LogRecord, parts), parts), resource, scope)
+                yield _entry(_record(message_of(content, LogRecord, parts), parts), resource, scope, processes)
 
 
 def _one_and_two(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
@@ -96,6 +97,7 @@ def _record(record: LogRecord, parts: Count) -> _Record:
 
 
 def _of_json(document: Any, records: Count, parts: Count) -> Iterator[Entry | Skip]:
+    processes = Processes()
     for resource_logs in listed(document, "resourceLogs", parts):
         resource = origin_of(attributes_of_json(_object(resource_logs, "resource"), "attributes", parts))
         scopes = listed(resource_logs, "scopeLogs", parts)
@@ -107,20 +109,27 @@ def _of_json(document: Any, records: Count, parts: Count) -> Iterator[Entry | Sk
             records.add(len(found))
             for record in found:
                 if isinstance(record, dict):
-                    yield _entry(_record_of_json(record, parts), resource, scope)
+                    yield _entry(_record_of_json(record, parts), resource, scope, processes)
                 else:
                     yield Skip(shown(record), "not_json", "A log record is a JSON object.")
 
 
 def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
-    at, observed_at = str(record.get("timeUnixNano") or ""), str(record.get("observedTimeUnixNano") or "")
+    at, observed_at = _nanoseconds(record.get("timeUnixNano")), _nanoseconds(record.get("observedTimeUnixNano"))
     body, about = value_of_json(record.get("body"), parts), attributes_of_json(record, "attributes", parts)
     return _Record(at, observed_at, record.get("severityText"), body, about)
 
 
-def _entry(record: _Record, resource: Mapping[str, Any], scope: str) -> Entry | Skip:
+def _nanoseconds(given: Any) -> str:
+    """Empty where it is no number."""
+    text = str(given or "") if isinstance(given, str | int | float) else ""
+    return text if len(text) <= MAX_NUMBER_CHARACTERS else ""
+
+
+def _entry(record: _Record, resource: Mapping[str, Any], scope: str, processes: Processes) -> Entry | Skip:
     fields = record.body if isinstance(record.body, dict) else _of_appender(record, scope) or {"body": record.body}
-    found = entry_of({**fields, "stamp": record.at or record.observed_at}, {**resource, **record.attributes})
+    stamped, about = {**fields, "stamp": record.at or record.observed_at}, {**resource, **record.attributes}
+    found = entry_of(stamped, about, process_at=processes)
     return found or Skip(f"record of {record.at[:40] or 'no time'}", "no_text", "Its body has no text.")
 
 

@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 
 from ingest.errors import Refused
-from ingest.json_bounds import TooManyValues, decoded
+from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded
 from ingest.prometheus.gauges import of_gauge
 from ingest.prometheus.matrix import LAST_INSTANT_S
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
@@ -167,6 +167,8 @@ def _wanted(given: str) -> str | None:
 
 def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]) -> Sample | None:
     """``None`` where it is of no instant, or no finite number."""
+    if any(isinstance(given, str) and len(given) > MAX_NUMBER_CHARACTERS for given in (at_ns, value)):
+        return None
     try:
         at_s, number = int(at_ns) / 1e9, float(value)
     except (TypeError, ValueError, OverflowError):

@@ -11,6 +11,7 @@ import fsspec
 
 from ingest import beneath
 from ingest.local_directories import NotAllowed, refusal_of_tree
+from ingest.network.unopened import as_os_error
 from ingest.storage.instants import cut, modified_at, of_nanoseconds
 from ingest.uris import canonical
 
@@ -52,7 +53,8 @@ def directories(reading: str) -> Directories:
         raise NotAllowed(refused)
     if "://" not in reading:
         return Local(reading)
-    filesystem, path = fsspec.core.url_to_fs(reading, use_listings_cache=False)
+    with as_os_error():
+        filesystem, path = fsspec.core.url_to_fs(reading, use_listings_cache=False)
     # Not as the file system spells it back, for it may leave out whose it is.
     place = canonical(reading).rstrip("/")
     if hasattr(filesystem, "call_s3"):
@@ -113,7 +115,8 @@ class S3:
         query: dict[str, Any] = {"Bucket": self._bucket, "Prefix": prefix, "Delimiter": "/", "MaxKeys": KEYS_A_PAGE}
         is_there = False
         while True:
-            page = self._filesystem.call_s3("list_objects_v2", **query)
+            with as_os_error():
+                page = self._filesystem.call_s3("list_objects_v2", **query)
             for common in page.get("CommonPrefixes", ()):
                 is_there = True
                 yield Entry(common["Prefix"][len(prefix) : -1], Kind.DIRECTORY)
@@ -141,7 +144,9 @@ class Listable:
     def entries(self, below: str) -> Iterator[Entry]:
         path = f"{self._path}{below}" or "/"
         pages = getattr(self._filesystem, "pages", None)
-        for info in self._filesystem.ls(path, detail=True) if pages is None else pages(path):
+        with as_os_error():
+            found = self._filesystem.ls(path, detail=True) if pages is None else pages(path)
+        for info in found:
             name = str(info["name"]).rstrip("/").rpartition("/")[2]
             if info.get("type") == "directory":
                 yield Entry(name, Kind.DIRECTORY)

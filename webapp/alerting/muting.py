@@ -1,11 +1,11 @@
 """What holds alerts back: a cluster that is not seen, maintenance, silences. What is unmuted is notified, as it then stands.
 
-A cluster that is not seen holds back only what was not seen since either, and most clusters at once hold back nothing: then it is
-Weir itself that does not see. What is critical is notified in any case, later.
+A cluster that is not seen holds back only what was not seen since either, and half of all clusters at once hold back nothing: then it is
+Weir itself that does not see. What is critical is notified in any case, later, unless people mute it before it is over.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -25,8 +25,6 @@ from webapp.lib.row_updates import write
 UNREAD = ("title", "cause", "next_step", "evidence")
 JUDGED_AGAIN_AFTER = timedelta(seconds=60)
 """So long after a cluster is seen again its jobs are judged by what is new: what is no longer seen by then is not notified."""
-FEWEST_CLUSTERS = 3
-"""With fewer, most of them are no sign that it is Weir that does not see."""
 CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 FIELDS = ("muted_by", "inhibited_by", "silence", "maintenance", "told", "tell_since")
 
@@ -43,7 +41,11 @@ class Held:
 @dataclass(frozen=True)
 class _Rule:
     held: Held
+    since: datetime
     matchers: tuple[Matcher, ...]
+
+    def holds(self, row: Alert, labels: Mapping[str, str]) -> bool:
+        return match_all(self.matchers, labels) and not (_is_late_news(row) and row.ends_at is not None and row.ends_at < self.since)
 
 
 class Mutes:
@@ -52,15 +54,15 @@ class Mutes:
     def __init__(self, now: datetime) -> None:
         blind = Alert.objects.open().filter(rule=BLIND, job_id="").exclude(cluster="").order_by("id")
         rows = {one.cluster: one for one in blind.only("cluster", "episode_at", "quiet_since")}
-        watched = Cluster.objects.collected().count()
-        is_weirs_own = watched >= FEWEST_CLUSTERS and 2 * sum(one.quiet_since is None for one in rows.values()) > watched
-        self.blind: dict[str, Alert] = {} if is_weirs_own else rows
+        self.blind: dict[str, Alert] = {} if _is_weirs_own(rows.values()) else rows
         self._seen_since = now - JUDGED_AGAIN_AFTER
         windows = [
-            _Rule(Held(Mute.MAINTENANCE, one.pk, one.until(now)), one.parsed_matchers) for one in MaintenanceWindow.objects.active(now)
+            _Rule(Held(Mute.MAINTENANCE, one.pk, one.until(now)), one.since(now), one.parsed_matchers)
+            for one in MaintenanceWindow.objects.active(now)
         ]
         silences = [
-            _Rule(Held(Mute.SILENCE, one.pk, one.ends_at), one.parsed_matchers) for one in Silence.objects.active(now).order_by("-ends_at")
+            _Rule(Held(Mute.SILENCE, one.pk, one.ends_at), one.starts_at, one.parsed_matchers)
+            for one in Silence.objects.active(now).order_by("-ends_at")
         ]
         self._rules = [*windows, *silences]
 
@@ -76,7 +78,7 @@ class Mutes:
         if not self._rules:
             return Held()
         labels = matched_labels(row)
-        return next((one.held for one in self._rules if match_all(one.matchers, labels)), Held())
+        return next((one.held for one in self._rules if one.holds(row, labels)), Held())
 
     def _holds(self, blind: Alert, row: Alert) -> bool:
         last_seen = row.finding.last_seen if row.finding else row.episode_at
@@ -93,6 +95,13 @@ class Mutes:
         seen = Q(finding__last_seen__gt=F("inhibited_by__episode_at"))
         ended = Q(state=AlertState.RESOLVED, told=Notified.NOTHING, severity_rank__lt=CRITICAL_RANK)
         return Q(muted_by=Mute.BLIND) & by_same & ~seen & ~ended
+
+
+def _is_weirs_own(blind: Iterable[Alert]) -> bool:
+    """Half of the clusters are not seen at once, of few as of many."""
+    watched = set(Cluster.objects.meant_to_run().values_list("name", flat=True))
+    dark = sum(one.quiet_since is None and one.cluster in watched for one in blind)
+    return dark > 0 and 2 * dark >= len(watched)
 
 
 def affected_by(mutes: Mutes) -> Iterator[list[int]]:
@@ -153,4 +162,8 @@ def _ended_unnotified(row: Alert) -> bool:
 
 def _is_notified_later(row: Alert, held: Held) -> bool:
     """What is critical does not pass unnoticed because its cluster was not seen: its begin and its end are notified afterwards."""
-    return Mute.BLIND in (held.by, row.muted_by) and row.severity_rank >= CRITICAL_RANK and _ended_unnotified(row)
+    return Mute.BLIND in (held.by, row.muted_by) and _is_late_news(row)
+
+
+def _is_late_news(row: Alert) -> bool:
+    return row.severity_rank >= CRITICAL_RANK and _ended_unnotified(row)

@@ -13,7 +13,6 @@ from webapp.findings.job_judgements import forget_unseen
 from webapp.findings.models import Finding
 from webapp.findings.overrides import limits_of
 from webapp.findings.watched import keep
-from webapp.fleet.choices import OperatorState
 from webapp.fleet.models import Cluster
 
 RULE = "collect.blind"
@@ -23,9 +22,8 @@ REST = "rest"
 def watch(now: datetime) -> None:
     """Open, renew and close the findings of all clusters; jobs of silent ones lose their health."""
     standing = {(one.cluster, one.subject_id): one for one in Finding.objects.open().filter(rule=RULE, job_id="")}
-    meant_to_run = Cluster.objects.collected().exclude(operator_state=OperatorState.SUSPENDED)
     read = ("name", "last_success_at", "created_at", "last_error", "last_collected_at", "consecutive_failures", "operator")
-    for cluster in meant_to_run.only(*read):
+    for cluster in Cluster.objects.meant_to_run().only(*read):
         gap = gap_of(cluster)
         window = JobWindow(cluster.name, "", _ms(now), _ms(now - timedelta(minutes=1)), gaps=(gap,) if gap else ())
         for found in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:

@@ -7,7 +7,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
 
-from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, OperatorState
 from webapp.fleet.freshness import late_before
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ class ClusterQuerySet(QuerySet["Cluster"]):
     def collected(self) -> Self:
         """Those that the collector asks."""
         return self.live().filter(enabled=True, left_at__isnull=True)
+
+    def meant_to_run(self) -> Self:
+        """Those that the collector asks and that nobody has suspended: their silence is judged."""
+        return self.collected().exclude(operator_state=OperatorState.SUSPENDED)
 
     def unseen(self, now: datetime) -> Self:
         """Live clusters whose jobs' state cannot be known now: blind, silent, paused, never seen, not listed any more, or without a

@@ -8,7 +8,6 @@ from django.db.models import Count, Max
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from webapp.fleet.choices import OperatorState
 from webapp.fleet.freshness import late_before
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.freshness import alarms, writability
@@ -74,7 +73,7 @@ def status(now: datetime) -> PipelineStatus:
         loaded_at=Manifest.objects.filter(state=Manifest.State.LOADED).aggregate(at=Max("loaded_at"))["at"],
         judged_to=_judged_to(now),
         live_clusters=live_figures["clusters"],
-        blind_clusters=live.filter(last_collected_at__isnull=False).unseen(now).exclude(operator_state=OperatorState.SUSPENDED).count(),
+        blind_clusters=live.meant_to_run().filter(last_collected_at__isnull=False).unseen(now).count(),
         problems=problems,
     )
 

@@ -154,7 +154,7 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
 
 
 def _is_weirs_own(outcome: ClusterOutcome) -> bool:
-    """Time-outs of a process that did not get to run say nothing about who was asked."""
+    """Time-outs of a process that did not get to run, at once or in all, say nothing about who was asked."""
     return outcome.stalled_s >= MOST_STALL_S
 
 

@@ -30,10 +30,10 @@ def placed(written: str, read_at: str) -> Root:
 
 def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
     """Validate and save; ``row.uri`` may be in any spelling. Raises ``ValidationError``."""
-    root = placed(row.uri, row.read_at)
+    root, entered = placed(row.uri, row.read_at), "read_at" if row.read_at else "uri"
     row.uri, row.read_at = root.uri, root.read_at or ""
     if refused := refusal_of_tree(root.reading):
-        raise ValidationError({"read_at" if row.read_at else "uri": translated(refused)})
+        raise ValidationError({entered: translated(refused)})
     others = StorageRoot.objects.exclude(pk=row.pk).values_list("uri", flat=True)
     try:
         for other in others:

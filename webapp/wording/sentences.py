@@ -2105,6 +2105,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("{rate} By region {shares}."), "PP"),
     (gettext_noop("{ratio} times a typical sibling"), "D"),
     (gettext_noop("{redact} cannot be listed ({problem}); check jobmanager.archive.fs.dir and its permissions"), "NN"),
+    (gettext_noop("{refused}:// is no storage that Flink writes to; give a path, or a URI such as s3://bucket/directory."), "N"),
     (gettext_noop("{reported}: when savepoint {checkpoint_id} completed, the RocksDB backend forgot which files it had uploaded, so the next incremental checkpoint uploaded everything again."), "PN"),
     (gettext_noop("{restarts} without all tasks running again"), "P"),
     (gettext_noop("{result}; or leave {part} out of its 'read'"), "NN"),

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import Refused
+from ingest.json_bounds import decoded
 from ingest.pushed import json_records, loki, otlp
 from ingest.pushed.bodies import LARGEST_BODY_BYTES, UnknownEncoding, unpacked
-from ingest.pushed.bounds import TooLarge
-from ingest.pushed.entries import Entry
+from ingest.pushed.bounds import MAX_ORIGINS, TooLarge
+from ingest.pushed.entries import MAX_PROCESS_CHARACTERS, Entry
 from ingest.records import Skip
 
 LINE = "2026-11-23 01:02:03,004 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator [] - Triggering checkpoint 7"
@@ -63,6 +64,36 @@ def test_damage_is_said_and_nothing_beside_it_is_lost(damage):
 def test_a_cut_list_gives_what_came_before_the_cut():
     body = json.dumps([{"log": f"{LINE} {n}", "pod": "p"} for n in range(9)]).encode()
     assert len(lines(json_records.entries(body[:-20]))) == 8
+
+
+def test_numbers_that_are_longer_than_any_that_is_measured_are_the_texts_that_they_are():
+    digits = "7" * 5_000
+    laid_out = f'{{"logger":"a.B",\n "message":"said","n":{digits},"x":1.{digits},"pod":"p"}}'
+    body = f'{{"log":"{LINE}","ts":{digits},"pod":"p"}}\n{laid_out}'.encode()
+    first, second = json_records.entries(body)
+    assert lines([first, second]) == [("p", LINE), ("p", laid_out.replace("\n", " "))]
+    otlp_log = {"timeUnixNano": "@", "body": {"stringValue": LINE}, "attributes": [{"key": "pod", "value": {"stringValue": "p"}}]}
+    otlp_body = json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [otlp_log]}]}]}).replace('"@"', digits)
+    assert lines(otlp.from_json(otlp_body.encode())) == [("p", LINE)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_a_number_is_not_converted_in_any_encoding_of_json(encoding):
+    document, _ = decoded(f"[{'7' * 5_000},{'7' * 40},1.5]".encode(encoding))
+    assert document == ["7" * 5_000, int("7" * 40), 1.5]
+
+
+def test_lines_from_more_places_than_a_body_may_name_are_refused():
+    records = (b'{"log":"x","file":"/%d/jm.log"}' % number for number in range(MAX_ORIGINS + 1))
+    with pytest.raises(TooLarge):
+        list(json_records.entries(b"\n".join(records)))
+
+
+def test_a_pod_is_known_by_the_longest_path_that_kubernetes_gives_its_log():
+    pod = "p" * 253
+    path = f"/var/log/pods/{'n' * 63}_{pod}_{'0' * 36}/{'c' * 63}/0.log.20261121-010203.gz"
+    kept = lines(json_records.entries(json.dumps({"log": LINE, "file": path}).encode()))
+    assert kept == [(f"{pod}_{'c' * 63}"[-MAX_PROCESS_CHARACTERS:], LINE)]
 
 
 @given(st.binary(max_size=300))
@@ -119,6 +150,13 @@ def test_bodies_are_unpacked(packed):
 def test_a_body_that_unpacks_to_too_much_is_refused_before_it_is_held(name, packed):
     with pytest.raises(TooLarge):
         unpacked(io.BytesIO(packed(bytes(4 * LARGEST_BODY_BYTES))), name)
+
+
+def test_a_packed_body_is_as_large_as_a_plain_one_may_be_even_where_nothing_comes_of_it():
+    skipped = b"\x50\x2a\x4d\x18" + (1024 * 1024).to_bytes(4, "little") + bytes(1024 * 1024)
+    assert unpacked(io.BytesIO(skipped * 15), "zstd") == b""
+    with pytest.raises(TooLarge):
+        unpacked(io.BytesIO(skipped * 16), "zstd")
 
 
 @pytest.mark.parametrize(

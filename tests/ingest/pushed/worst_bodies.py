@@ -7,6 +7,7 @@ import gzip
 import struct
 import time
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 from typing import NamedTuple
 
 import zstandard
@@ -16,7 +17,7 @@ from ingest.pushed.bodies import LARGEST_BODY_BYTES
 from ingest.pushed.bounds import MAX_OTLP_RECORDS, MAX_PROCESSES, MAX_RECORDS, MAX_VALUES
 
 JSON, LOKI, LOGS, METRICS = "logs/", "loki/api/v1/push", "v1/logs", "v1/metrics"
-_N = LARGEST_BODY_BYTES - 256
+_N = LARGEST_BODY_BYTES - 512
 METRIC = b"flink.taskmanager.job.task.busyTimeMsPerSecond"
 
 
@@ -85,6 +86,18 @@ def _records_of_own_pods() -> bytes:
     return b"\n".join(lines)
 
 
+def _records_with(record: str) -> bytes:
+    """As many as a body takes of records that differ by ``%(n)d``, by its bytes and its records."""
+    longest = len(record % {"n": MAX_RECORDS})
+    return "".join(record % {"n": number} for number in range(min(MAX_RECORDS, _N // longest))).encode()
+
+
+def _doubles_beside_a_logger(number: int) -> bytes:
+    doubles = field(1, b"\x21" + struct.pack("<d", float(_HALF_WAY_SHORT))) * number
+    pairs = (field(1, b"logger") + field(2, field(1, b"a")), field(1, b"a") + field(2, field(5, doubles)))
+    return field(1, field(2, field(2, field(5, field(6, b"".join(field(1, pair) for pair in pairs))))))
+
+
 def _gzip_members() -> bytes:
     empty = gzip.compress(b"")
     return empty * (_N // len(empty))
@@ -109,6 +122,14 @@ _POINTS = (*_METRIC, 5)
 _BAD = b"\xff"
 _TO_1000_LINES = b'{"a":\n' * 900
 _WANTED = field(1, METRIC)
+_INTEGER = b"1" * 4300
+"""As long as Python converts."""
+with localcontext(prec=1_000):
+    _HALF_WAY = f"{Decimal(2) ** -1075 * 3:e}".encode()
+    """Between two doubles: all its digits have to be looked at."""
+_HALF_WAY_SHORT = b"1.4298218827138e-305"
+_METRIC_IN_JSON = b'{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"' + METRIC + b'","gauge":{"dataPoints":['
+_LOG_IN_JSON = b'{"resourceLogs":[{"scopeLogs":[{"scope":{"name":"a"},"logRecords":['
 _PROTO_RECORD = field(2, b"\x09" + b"\x01" * 8 + field(3, b"INFO") + field(5, field(1, b"x")) + field(6, field(1, b"a")))
 
 
@@ -161,6 +182,16 @@ WORST: dict[str, Body] = {
     ),
     "as many scopes with a record": Body(LOGS, lambda: field(1, field(2, _PROTO_RECORD) * (MAX_OTLP_RECORDS // 2 - 1)), True),
     "as many resources with a record": Body(LOGS, lambda: field(1, field(2, _PROTO_RECORD)) * (MAX_OTLP_RECORDS // 3), True),
+    "a map of doubles beside a logger": Body(
+        LOGS,
+        within(
+            field(1, field(1, b"a") + field(2, b"\x21" + struct.pack("<d", float(_HALF_WAY_SHORT)))),
+            *(*_RECORD, 5, 6),
+            before=field(1, field(1, b"logger") + field(2, field(1, b"a"))),
+        ),
+        True,
+    ),
+    "a list of doubles beside a logger": Body(LOGS, lambda: _doubles_beside_a_logger(49_000), True),
     # protobuf: metrics
     "as many samples": Body(METRICS, lambda: field(1, field(2, field(2, _WANTED + field(5, _point() * MAX_OTLP_RECORDS)))), True),
     "as many metrics with a sample": Body(
@@ -229,6 +260,25 @@ WORST: dict[str, Body] = {
     "a record with a long time": Body(JSON, repeated(b"x", b'{"log":"x","time":"', b'"}')),
     "records that say nothing but blanks": Body(JSON, records(b'{"log":"' + b" " * 250 + b'"}\n')),
     "one record of blanks": Body(JSON, repeated(b" ", b'{"log":"', b'"}')),
+    "times that are long integers": Body(JSON, repeated(b'{"log":"x","ts":' + _INTEGER + b"}\n")),
+    "times of parts that are long integers": Body(JSON, repeated(b'{"log":"x","instant":{"s":' + _INTEGER + b"}}\n")),
+    "times that are long fractions": Body(JSON, repeated(b'{"log":"x","ts":' + _HALF_WAY + b"}\n")),
+    "long integers beside a logger": Body(JSON, repeated(_INTEGER + b",", b'{"logger":1,"n":[', b"1]}")),
+    "long fractions beside a logger": Body(JSON, repeated(_HALF_WAY + b",", b'{"logger":1,"n":[', b"1]}")),
+    "fractions beside a logger": Body(JSON, repeated(_HALF_WAY_SHORT + b",", b'{"logger":1,"n":[', b"1]}")),
+    "fractions beside a logger and a long integer": Body(
+        JSON, repeated(_HALF_WAY_SHORT + b",", b'{"logger":1,"n":[' + _INTEGER + b",", b"1]}")
+    ),
+    "integers beside a long one": Body(JSON, repeated(b"1,", b'{"log":"x","n":[' + _INTEGER + b",", b"1]}")),
+    "a time of many parts": Body(JSON, lambda: b'{"log":"x","instant":{' + _numbered('"%(n)d":1.4298218827138e-305,') + b'"b":1}}'),
+    "files with names as long as paths": Body(JSON, lambda: _records_with('{"log":"x","file":"/%(n)d' + ".1" * 2_000 + '"}\n')),
+    "files of one name in folders of their own": Body(
+        JSON, lambda: _records_with('{"log":"x","file":"/%(n)d' + "/pods/a_b_c" * 40 + '/jm.log"}\n')
+    ),
+    "files with names of dates": Body(JSON, lambda: _records_with('{"log":"x","file":"%(n)d' + "-2026-11-21_1" * 38 + '"}\n')),
+    "files of hosts with long names": Body(JSON, lambda: _records_with('{"log":"x","file":"jm.log","host":"%(n)d' + "._" * 250 + '"}\n')),
+    "pods with long names": Body(JSON, lambda: _records_with('{"log":"x","pod":"%(n)d' + "._" * 250 + '"}\n')),
+    "pods with long names of one process": Body(JSON, lambda: _records_with('{"log":"x","pod":"%(n)d' + "p/" * 250 + '"}\n')),
     # Loki
     "empty streams": Body(LOKI, repeated(b"{},", b'{"streams":[', b"{}]}")),
     "streams without values": Body(LOKI, repeated(b'{"stream":{},"values":[]},', b'{"streams":[', b"{}]}")),
@@ -255,6 +305,14 @@ WORST: dict[str, Body] = {
         LOKI, lambda: b'{"streams":[' + b"[" * 2000 + b"]" * 2000 + b',"' + b"\\n" * (_N // 2 - 4000) + b'"]}'
     ),
     "Loki of one text that does not end": Body(LOKI, repeated(b"\\", b"[" * 2000 + b'"')),
+    "values that are lists of long integers": Body(
+        LOKI, repeated(b"[" + _INTEGER + b"],", b'{"streams":[{"stream":{},"values":[', b"[]]}]}")
+    ),
+    "values that are lists of fractions": Body(LOKI, repeated(_HALF_WAY_SHORT + b",", b'{"streams":[{"stream":{},"values":[[', b"1]]}]}")),
+    "values that are objects of fractions": Body(
+        LOKI,
+        lambda: b'{"streams":[{"stream":{},"values":[{' + _numbered('"%(n)d":1.4298218827138e-305,', 12_000_000) + b'"b":1}]}]}',
+    ),
     # OTLP in JSON
     "as many records in JSON below a long scope": Body(
         LOGS,
@@ -305,6 +363,56 @@ WORST: dict[str, Body] = {
         repeated(
             b'{"timeUnixNano":1,"asInt":1},',
             b'{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"' + METRIC + b'","gauge":{"dataPoints":[',
+            b"{}]}}]}]}]}",
+        ),
+    ),
+    "JSON of a time that is a list of fractions": Body(
+        LOGS, repeated(_HALF_WAY_SHORT + b",", _LOG_IN_JSON + b'{"timeUnixNano":[', b"1]}]}]}]}")
+    ),
+    "JSON of a text that is a list of fractions beside a logger": Body(
+        LOGS,
+        repeated(
+            _HALF_WAY_SHORT + b",",
+            _LOG_IN_JSON + b'{"body":{"kvlistValue":{"values":[{"key":"logger","value":{"stringValue":[',
+            b"1]}}]}}}]}]}]}",
+        ),
+    ),
+    "JSON of the key of an attribute that is a list of fractions": Body(
+        LOGS, repeated(_HALF_WAY_SHORT + b",", _LOG_IN_JSON + b'{"attributes":[{"key":[', b"1]}]}]}]}]}")
+    ),
+    "JSON of doubles beside a logger": Body(
+        LOGS,
+        lambda: (
+            _LOG_IN_JSON
+            + b'{"body":{"kvlistValue":{"values":[{"key":"logger","value":{"stringValue":"a"}},{"key":"a","value":{"arrayValue":{"values":['
+            + b'{"doubleValue":1.4298218827138e-305},' * 99_000
+            + b"{}]}}}]}}}]}]}]}"
+        ),
+    ),
+    "JSON of times that are long integers": Body(
+        LOGS, repeated(b'{"timeUnixNano":' + _INTEGER + b',"severityText":"I","body":{"stringValue":"x"}},', _LOG_IN_JSON, b"{}]}]}]}")
+    ),
+    "JSON of times that are texts of long integers": Body(
+        LOGS, repeated(b'{"timeUnixNano":"' + _INTEGER + b'","severityText":"I","body":{"stringValue":"x"}},', _LOG_IN_JSON, b"{}]}]}]}")
+    ),
+    "JSON of long integers in UTF-16": Body(
+        LOGS, lambda: (_LOG_IN_JSON + (b'{"timeUnixNano":' + _INTEGER + b"},") * 1_900 + b"{}]}]}]}").decode().encode("utf-16")
+    ),
+    "JSON of points at times that are long integers": Body(
+        METRICS, repeated(b'{"timeUnixNano":' + _INTEGER + b',"asInt":1},', _METRIC_IN_JSON, b"{}]}}]}]}]}")
+    ),
+    "JSON of points at times that are texts of long integers": Body(
+        METRICS, repeated(b'{"timeUnixNano":"' + _INTEGER + b'","asInt":"' + _INTEGER + b'"},', _METRIC_IN_JSON, b"{}]}}]}]}]}")
+    ),
+    "JSON of points whose values are texts of long fractions": Body(
+        METRICS,
+        lambda: _METRIC_IN_JSON + (b'{"timeUnixNano":"%d","asDouble":"' % time.time_ns() + _HALF_WAY + b'"},') * 19_990 + b"{}]}}]}]}]}",
+    ),
+    "JSON of points with labels that are long integers": Body(
+        METRICS,
+        repeated(
+            b'{"timeUnixNano":1,"asInt":1,"attributes":[{"key":"host","value":{"intValue":' + _INTEGER + b"}}]},",
+            _METRIC_IN_JSON,
             b"{}]}}]}]}]}",
         ),
     ),

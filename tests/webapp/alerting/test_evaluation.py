@@ -1,14 +1,16 @@
 """From marked findings to notices in the outbox: once, grouped, in their time."""
 
+from functools import partial
+
 import pytest
 
 from tests.webapp.alerting.builders import T0, at, blind, closed, kinds, look, looks, opened, somebody_listens, the_alert, told, unsaved
 from tests.webapp.builders import cluster, person
 from webapp.alerting import actions, setting_actions
-from webapp.alerting.choices import AlertState, Notified
+from webapp.alerting.choices import AlertState, Happened, Notified
 from webapp.alerting.models import Alert, AlertGroup, MaintenanceWindow
 from webapp.findings.models import Finding
-from webapp.fleet.choices import ClusterKind
+from webapp.fleet.choices import ClusterKind, OperatorState
 from webapp.fleet.models import Cluster
 from webapp.lib.matchers import parse_lines
 from webapp.work.models import Manifest
@@ -246,14 +248,84 @@ def test_what_is_critical_and_is_over_before_its_cluster_is_seen_again_is_told_t
     ]
 
 
-def test_when_most_clusters_are_silent_at_once_nothing_is_held_back():
-    for name in ("prod-eu", "prod-us", "prod-asia", "lab"):
-        cluster(name, at=T0)
-    for name in ("prod-eu", "prod-us", "prod-asia"):
-        blind(0, name)
-    opened(0)
+def silent_of(silent: int, watched: int, suspended: int = 0) -> str:
+    """Why an alert of the first is held back."""
+    for number in range(watched + suspended):
+        cluster(f"c{number}", at=T0, operator_state=OperatorState.SUSPENDED if number >= watched else "")
+    for number in range(silent):
+        blind(0, f"c{number}")
+    row = opened(0, cluster="c0")
     look(30)
-    assert "prod-eu/checkpoint" in {notice.group for notice in told()}
+    return the_alert_of(row).muted_by
+
+
+@pytest.mark.parametrize(("silent", "watched"), [(1, 1), (1, 2), (2, 2), (2, 3), (2, 4), (3, 4), (3, 5)])
+def test_when_half_of_the_clusters_are_silent_at_once_nothing_is_held_back(silent, watched):
+    assert silent_of(silent, watched) == ""
+
+
+@pytest.mark.parametrize(("silent", "watched"), [(1, 3), (2, 5), (4, 9)])
+def test_when_fewer_are_silent_they_are_what_is_not_seen(silent, watched):
+    assert silent_of(silent, watched) == "blind"
+
+
+def test_clusters_that_are_suspended_are_none_of_those_that_are_seen():
+    assert silent_of(2, 3, suspended=4) == ""
+
+
+def critical_that_ended_in_the_dark(ended: float) -> Finding:
+    """Of a cluster that is not seen from 40 to 600."""
+    dark = blind(40)
+    row = opened(30, severity="critical")
+    look(130)
+    closed(row, ended, last_seen=35)
+    look(ended + 10)
+    closed(dark, 600)
+    return row
+
+
+def silence(since: float) -> None:
+    actions.silence(parse_lines("cluster=prod-eu"), at(since), at(9_000), "known", person(operator=True), at(since))
+
+
+def window(since: float, weekly: bool) -> None:
+    week_s, begin = 7 * 86_400, at(since)
+    times = {"weekday": begin.weekday(), "time_of_day": begin.time(), "duration_s": 9_000} if weekly else {"ends_at": at(9_000)}
+    starts_at = at(since - week_s) if weekly else begin
+    matchers = [one.as_json() for one in parse_lines("cluster=prod-eu")]
+    actions.save_window(
+        MaintenanceWindow(matchers=matchers, reason="upgrades", starts_at=starts_at, **times), person(operator=True), starts_at
+    )
+
+
+@pytest.mark.parametrize(
+    "mute", [silence, partial(window, weekly=False), partial(window, weekly=True)], ids=["silence", "window", "weekly window"]
+)
+def test_what_is_critical_and_ended_in_the_dark_is_told_though_people_mute_its_cluster_afterwards(mute):
+    row = critical_that_ended_in_the_dark(140)
+    mute(600)
+    looks(600, 1_500)
+    assert [notice.kind for notice in told() if notice.group == "prod-eu/checkpoint"] == ["firing", "resolved"]
+    assert the_alert_of(row).told_at is not None
+
+
+def test_what_is_critical_and_was_muted_by_people_before_it_ended_in_the_dark_is_said_to_be_untold():
+    silence(100)
+    row = critical_that_ended_in_the_dark(140)
+    looks(615, 1_500)
+    assert "prod-eu/checkpoint" not in {notice.group for notice in told()}
+    assert the_alert_of(row).told_at is None
+    assert the_alert_of(row).events.filter(kind=Happened.NOT_TOLD).count() == 1
+
+
+def test_what_is_critical_and_still_there_when_its_cluster_is_seen_again_is_told():
+    dark = blind(40)
+    row = opened(30, severity="critical")
+    look(130)
+    assert the_alert_of(row).muted_by == "blind"
+    closed(dark, 600)
+    looks(615, 700)
+    assert (the_alert_of(row).muted_by, the_alert_of(row).told) == ("", "firing")
 
 
 def the_alert_of(row):

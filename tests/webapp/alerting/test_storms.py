@@ -76,6 +76,8 @@ def test_twenty_restarting_jobs_are_told_together_as_well(receiver):
 def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_return_shows_what_is_wrong(receiver):
     cluster("prod-eu", at=at(-200))
     Cluster.objects.update(last_collected_at=at(0), consecutive_failures=6, created_at=at(-3_600))
+    for name in ("prod-us", "prod-asia"):
+        cluster(name, at=at(0))
     fields = {"rule": "checkpoint.stalled", "subject_id": "job"}
     rows = [unsaved(0, f"job-{number:04}", job_id=f"{number:032x}", **fields) for number in range(1_000)]
     Finding.objects.bulk_create(rows)

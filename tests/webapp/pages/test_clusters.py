@@ -6,7 +6,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -49,6 +49,62 @@ def test_a_connection_test_says_what_it_sees_and_stores_nothing(operator, jobman
     assert "1.20.5" in page.content.decode()
     assert page.context["report"].reachable
     assert not Cluster.objects.exists()
+
+
+def tried() -> AuditEntry:
+    return AuditEntry.objects.latest("pk")
+
+
+@pytest.mark.parametrize(
+    ("field", "entered", "told"),
+    [
+        ("url", "http://127.0.0.1:9/flink?token=hunter2#hunter2", "http://127.0.0.1:9/flink"),
+        ("url", "http://olga:hunter2@127.0.0.1:9", "http://127.0.0.1:9"),
+        ("url", "http://olga:hunt/er?2#hunter2@127.0.0.1:9/x", "http://127.0.0.1:9/x"),
+        ("url", "olga:hunter2@http://127.0.0.1:9", "http://127.0.0.1:9"),
+        ("url", "olga:hunter2@127.0.0.1", "127.0.0.1"),
+        ("history_url", "gopher://hunter2@[::1", "gopher://[::1"),
+        ("prometheus_url", "http://127.0.0.1:9/?password=hunter2", "http://127.0.0.1:9/"),
+        ("log_store_url", "http://hunter2@127.0.0.1:9", "http://127.0.0.1:9"),
+        ("namenode_jmx_url", "http://127.0.0.1:9/jmx", "http://127.0.0.1:9/jmx"),
+        ("archive_dir", "s3://key:hunter2@bucket/archive", "s3://bucket/archive"),
+        ("log_globs", "/no/such/a?.log\ns3://key:hunter2@bucket/*.log", "/no/such/a?.log, s3://bucket/*.log"),
+        ("hdfs_audit_globs", "/no/such/hdfs@audit.log", "/no/such/hdfs@audit.log"),
+    ],
+)
+def test_the_audit_log_says_which_address_was_tried_and_that_its_name_was_typed(operator, monkeypatch, field, entered, told):
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    operator.post(reverse("cluster-add-test"), {**ENTERED, field: entered})
+    assert tried().details[field] == told
+    assert (tried().subject, tried().details["name_as_typed"]) == ("lab (as typed)", "lab") and "name" not in tried().details
+    assert "hunter2" not in repr(AuditEntry.objects.values().get())
+
+
+def test_the_audit_log_says_which_address_of_a_registered_cluster_was_tried(operator):
+    cluster("prod", at=timezone.now(), url="http://127.0.0.1:9", log_globs=["/no/such/*.log"])
+    operator.post(reverse("cluster-test", args=["prod"]))
+    assert (tried().subject, tried().details) == ("prod", {"url": "http://127.0.0.1:9", "log_globs": "/no/such/*.log"})
+    operator.post(reverse("cluster-change-test", args=["prod"]), {**ENTERED, "name": "another", "url": "http://127.0.0.1:10"})
+    assert tried().subject == "prod"
+    assert (tried().details["name_as_typed"], tried().details["url"]) == ("another", "http://127.0.0.1:10")
+
+
+def test_the_audit_log_says_whom_an_added_cluster_asked_also_where_nothing_came_of_it(operator):
+    operator.post(reverse("cluster-add"), {**ENTERED, "url": "http://127.0.0.1:9"})
+    assert (tried().subject, tried().details["name"], tried().details["url"]) == ("lab", "lab", "http://127.0.0.1:9")
+    with pytest.raises(CommandError):
+        call_command("add_cluster", "other", "http://127.0.0.1:9", "--history", "http://olga:hunter2@127.0.0.1:9/h")
+    assert (tried().outcome, tried().subject) == ("refused", "other")
+    assert (tried().details["url"], tried().details["history"]) == ("http://127.0.0.1:9", "http://127.0.0.1:9/h")
+    with pytest.raises(CommandError):
+        call_command("add_cluster", "other", "http://127.0.0.1:9", stdout=io.StringIO())
+    assert tried().outcome == "failed" and tried().details["url"] == "http://127.0.0.1:9"
+
+
+def test_addresses_of_what_sends_notices_are_not_in_the_audit_log(operator):
+    endpoint = {"name": "on call", "format": "weir", "url": "https://8.8.8.8/hook", "min_severity": "warning", "matchers": ""}
+    operator.post(reverse("endpoint-add"), endpoint)
+    assert tried().action == "endpoint.add" and "8.8.8.8" not in repr(AuditEntry.objects.values().get())
 
 
 def test_a_cluster_that_does_not_answer_can_be_added_all_the_same_and_says_why(operator):

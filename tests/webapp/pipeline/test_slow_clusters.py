@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from ingest.lake.store import Lake
 from ingest.shard_collector import ClusterOutcome
-from ingest.shard_reading import ShardReading, Stall
+from ingest.shard_reading import STALL_CHECK_S, ShardReading, Stall
 from tests.ingest.flink_rest.serving import Answer, Reply, recorded
 from tests.ingest.test_shard_collector import serving
 from webapp.fleet.models import Cluster
@@ -144,16 +144,38 @@ def test_a_failure_of_a_process_that_did_not_get_to_run_counts_against_no_cluste
         assert Cluster.objects.get().consecutive_failures == failures
 
 
-def test_a_loop_that_does_not_get_to_run_is_noticed() -> None:
+@pytest.mark.parametrize(("times", "each_s", "after_s"), [(1, 1.5, 0.3), (1, 1.5, 0.0), (3, 0.8, 0.3)])
+def test_a_loop_that_does_not_get_to_run_is_noticed_at_once_and_however_often_that_is(times: int, each_s: float, after_s: float) -> None:
     stalls = []
 
     async def read(_run: str, stall: Stall) -> None:
         began = time.monotonic()
-        await asyncio.sleep(0.3)
-        time.sleep(1.5)  # noqa: ASYNC251 -- as a machine does that gives the process no time
-        await asyncio.sleep(0.3)
-        stalls.append(stall.longest_s_since(began))
+        for _ in range(times):
+            await asyncio.sleep(0.3)
+            time.sleep(each_s)  # noqa: ASYNC251 -- as a machine does that gives the process no time
+        if after_s:
+            await asyncio.sleep(after_s)
+        stalls.append(stall.total_s_since(began))
 
     with ShardReading(["c"], read) as reading:
         assert list(reading.groups()) == [["c"]]
-    assert 1 < stalls[0] < 3
+    assert times * (each_s - STALL_CHECK_S) - 0.1 < stalls[0] < times * each_s + 1
+
+
+def test_what_was_before_a_reading_is_no_stall_of_it() -> None:
+    stall = Stall()
+    time.sleep(2 * STALL_CHECK_S + 0.2)
+    assert stall.total_s_since(time.monotonic() - 1) > STALL_CHECK_S
+    assert stall.total_s_since(time.monotonic()) < 0.1
+
+
+def test_nobody_is_left_as_slow_for_the_time_in_which_the_process_did_not_get_to_run() -> None:
+    async def read(run: int, _stall: Stall) -> None:
+        await asyncio.sleep(0.1)
+        if run == 2:
+            await asyncio.sleep(0.2)
+            time.sleep(3)  # noqa: ASYNC251 -- as above
+            await asyncio.sleep(0.2)
+
+    with ShardReading([0, 1, 2], read, stragglers_after_s=2.0) as reading:
+        assert sorted(run for group in reading.groups() for run in group) == [0, 1, 2]

@@ -28,7 +28,7 @@ def noted(name: str, options: dict[str, Any]) -> Iterator[None]:
     if not code or (writing and not any(options.get(option) for option in writing)):
         yield
         return
-    details = told.details(options)
+    details = told.details(options, code)
     entry = entries.of_command(code, who(), told.subject(details), {**details, "command": name})
     outcome, status, learned = Outcome.FAILED, 1, dict[str, Any]()
     told_later = _learned.set(learned)

@@ -29,15 +29,18 @@ def begin(request: HttpRequest, person: str, entered: Mapping[str, Any], token: 
     if begun(request) is not None or request.resolver_match is None:
         return
     match = request.resolver_match
-    action, details = action_of(match.view_name, request.method or "", entered), told.details(entered)
+    action = action_of(match.view_name, request.method or "", entered)
     plain = {name: value for name, value in match.kwargs.items() if name != "export_form"}
+    row = _row(action, plain)
+    known = {name: getattr(row, name) for name in told.ADDRESSES.get(action.code, ())} if row else {}
+    details = told.details({**known, **entered}, action.code)
     entry = AuditEntry.objects.create(
         at=timezone.now(),
         action=action.code,
         door=_door(request, match.view_name),
         person=person,
         token=str(token)[:120] if token else "",
-        subject=(_row(action, plain) or told.text(" ".join(map(str, plain.values()))) or told.subject(details))[:_LONGEST_SUBJECT],
+        subject=(_named(row, plain) or told.text(" ".join(map(str, plain.values()))) or told.subject(details))[:_LONGEST_SUBJECT],
         details=details | ({"verb": told.text(plain["verb"])} if "verb" in plain else {}),
         **_whence(request),
     )
@@ -96,16 +99,19 @@ def _door(request: HttpRequest, address: str) -> AuditEntry.Door:
     return Door.API if request.path_info.startswith("/api/") else Door.PAGE
 
 
-def _row(action: Action, parameters: Mapping[str, Any]) -> str:
-    """The row that the address names, in words, while it is there; "" of what the viewer does not see."""
+def _row(action: Action, parameters: Mapping[str, Any]) -> models.Model | None:
+    """The row that the address names, while it is there and the viewer sees it."""
     by = next((name for name in ("pk", "uid", "name") if name in parameters), None)
     if not action.of or by is None or "\x00" in str(parameters[by]):
-        return ""
+        return None
     model: type[models.Model] = apps.get_model(action.of)
     with suppress(ValueError, TypeError, ValidationError, OverflowError):
-        row = model._default_manager.filter(**{by: parameters[by]}).first()
-        return told.text(f"{row} (#{row.pk})" if row is not None and by == "pk" else row)
-    return ""
+        return model._default_manager.filter(**{by: parameters[by]}).first()
+    return None
+
+
+def _named(row: models.Model | None, parameters: Mapping[str, Any]) -> str:
+    return told.text(f"{row} (#{row.pk})" if row is not None and "pk" in parameters else row)
 
 
 def _noted(write: Any) -> None:

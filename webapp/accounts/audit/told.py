@@ -18,21 +18,37 @@ SHOWN = frozenset(
 )  # fmt: skip
 """An allow-list: addresses hold passwords, comments hold whatever people paste."""
 
+TRIED = "cluster.test"
+_OF_A_CLUSTER = (
+    "url", "history_url", "prometheus_url", "log_store_url", "namenode_jmx_url", "archive_dir", "log_globs", "hdfs_audit_globs",
+)  # fmt: skip
+_OF_THE_COMMAND = ("history", "prometheus", "log_store", "namenode_jmx", "archive", "logs", "hdfs_audit")
+ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": (*_OF_A_CLUSTER, *_OF_THE_COMMAND)}
+"""By action that asks somebody: fields that say whom. Told without user, password and query; where nothing is saved, nothing else says
+it."""
+TYPED_NAME = "name_as_typed"
+
 NAMING = ("uid", "name", "uri", "plan", "username", "user", "subject", "key", "rule", "matchers", "root", "roots", "job", "jobs", "cluster")
 """Fields that say what it is done to, the most telling one first."""
 
 LONGEST, MOST_FIELDS, MOST_ITEMS = 200, 20, 10
 _THRESHOLD = re.compile(r"[a-z_]{1,40}(\.[a-z0-9_]{1,60}){1,3}")
+_BEHIND = re.compile(r"[?#]")
 _NUMBER = re.compile(r"-?[0-9.,]{1,20}")
 
 
-def details(entered: Mapping[str, Any]) -> dict[str, str]:
-    """Field → text. Thresholds are fields named by their key."""
+def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
+    """Field → text. Thresholds are fields named by their key. A name that was only tried may be anybody's, and is called typed."""
     found = {name: text(value) for name, value in entered.items() if _is_shown(str(name), value) and text(value)}
-    return dict(list(found.items())[:MOST_FIELDS])
+    if action == TRIED and "name" in found:
+        found[TYPED_NAME] = found.pop("name")
+    asked = {name: text([_address(one) for one in _lines(entered.get(name))[: MOST_ITEMS + 1]]) for name in ADDRESSES.get(action, ())}
+    return dict(list(({name: told for name, told in asked.items() if told} | found).items())[:MOST_FIELDS])
 
 
 def subject(told: Mapping[str, str]) -> str:
+    if TYPED_NAME in told:
+        return f"{told[TYPED_NAME]} (as typed)"
     return next((told[name] for name in NAMING if name in told), "")
 
 
@@ -46,6 +62,22 @@ def text(value: Any) -> str:
         return text(" ".join(text(one) for one in list(value.values())[:MOST_ITEMS]))
     plain = redact(str(value)[: 4 * LONGEST].replace("\x00", "�").strip())
     return plain if len(plain) <= LONGEST else plain[: LONGEST - 1] + "…"
+
+
+def _lines(value: Any) -> list[str]:
+    return value.splitlines() if isinstance(value, str) else list(value or ())
+
+
+def _address(written: str) -> str:
+    """A path, or a URI without what stands before ``@`` and behind ``?`` or ``#``."""
+    if written.startswith("/"):
+        return written
+    scheme, mark, rest = written.partition("://")
+    return f"{_bare(scheme)}{mark}{_bare(rest)}"
+
+
+def _bare(part: str) -> str:
+    return _BEHIND.split(part.rpartition("@")[2], maxsplit=1)[0]
 
 
 def _is_shown(name: str, value: Any) -> bool:

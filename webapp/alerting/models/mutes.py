@@ -106,6 +106,10 @@ class MaintenanceWindow(Mutes):
         began = datetime.combine(day, self.time_of_day or time(), UTC)
         return began if began <= at else began - timedelta(days=7)
 
+    def since(self, at: datetime) -> datetime:
+        """When the window that is active at ``at`` began."""
+        return max(self.starts_at, self.last_begin(at)) if self.is_weekly else self.starts_at
+
     def until(self, at: datetime) -> datetime | None:
         """When the window that is active at ``at`` ends; ``None`` where none is."""
         if not self.is_active(at):

@@ -1,0 +1,26 @@
+"""What file systems raise beside what is documented: each has a library of its own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class NotOpened(OSError):
+    """``strerror`` names what the file system stumbled over, without its words: they may hold what a server answered."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.strerror = type(error).__name__
+
+
+@contextmanager
+def as_os_error() -> Iterator[None]:
+    """``OSError``, ``ValueError``, ``ImportError`` and answers with a status pass; all else becomes :class:`NotOpened`: ``TypeError`` where
+    an argument is missing, or what a library raises that finds no credentials."""
+    try:
+        yield
+    except (OSError, ValueError, ImportError):
+        raise
+    except Exception as error:
+        if isinstance(getattr(error, "status", None), int):
+            raise
+        raise NotOpened(error) from error
