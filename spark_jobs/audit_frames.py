@@ -35,8 +35,9 @@ def _root_row(audit: Audit, root: AuditedRoot) -> tuple[Any, ...]:
     known = [*(other.uri for other in audit.roots), *(canonical(to) for _, to in audit.spellings.aliases)]
     authorities = sorted({match[0] for uri in known if (match := re.match(AUTHORITY, uri))})
     return (
-        audit.audit_id, root.uri, audit.as_of, audit.age_guard_h, list(root.clusters), bool(root.blind),
-        root.attested, sum(_doubt_of(one) == "unlisted" for one in root.unlisted), authorities,
+        audit.audit_id, root.uri, audit.as_of, audit.age_guard_h, list(root.clusters),
+        bool(root.blind), bool(root.blind or root.blind_elsewhere), root.attested,
+        sum(_doubt_of(one) == "unlisted" for one in root.unlisted), authorities,
     )  # fmt: skip
 
 

@@ -39,11 +39,13 @@ JOB_SCHEMA = pa.schema(
         ("job_id", pa.string()),
         ("name", pa.string()),
         ("state", pa.string()),
+        ("started_at", _INSTANT),
         ("terminal", pa.bool_()),
         ("seen", pa.bool_()),
         ("restored_path", pa.string()),
         ("restored_is_savepoint", pa.bool_()),
         ("restored_at", _INSTANT),
+        ("restore_unread", pa.bool_()),
         ("last_completed_id", pa.int64()),
         ("last_completed_at", _INSTANT),
         ("last_completed_path", pa.string()),
@@ -57,7 +59,8 @@ JOB_SCHEMA = pa.schema(
 ``last_completed_path``: where its newest checkpoint was written, which tells the directory that the
 job writes. ``keeps_last``: whether Flink leaves the last checkpoint of a job that ended as this one
 did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is
-not blind. ``in_flight_since``: when the oldest pending checkpoint was triggered.
+not blind. ``started_at``: of its present run, which one of the same id may have gone before.
+``restore_unread``: nobody has read whether it was restored. ``in_flight_since``: when the oldest pending checkpoint was triggered.
 ``checkpoints_ended``: only checkpoints known to have never completed (``completed`` false) or to
 have been discarded; ``triggered_at``, ``ended_at`` and ``reason`` (Flink's CheckpointFailureReason)
 tell which of them left a file in ``shared/``, and may be null.
@@ -75,7 +78,8 @@ class UnlistedDirectory:
 class AuditedRoot:
     """``uri`` is canonical. ``listing`` is a directory or glob of Parquet; ``read_at`` where its files are read instead.
 
-    ``clusters`` may write below it (none named: any). ``blind`` are those of them that cannot be seen at present.
+    ``clusters`` may write below it (none named: any). ``blind`` are those of them that cannot be seen
+    at present, ``blind_elsewhere`` the others: a job of theirs may have been restored from here.
     """
 
     uri: str
@@ -83,6 +87,7 @@ class AuditedRoot:
     read_at: str | None = None
     clusters: tuple[str, ...] = ()
     blind: tuple[str, ...] = ()
+    blind_elsewhere: tuple[str, ...] = ()
     attested: bool = False
     unlisted: tuple[UnlistedDirectory, ...] = ()
 
@@ -136,6 +141,7 @@ def _root(raw: Mapping[str, Any], folder: str, spellings: Spellings) -> AuditedR
         read_at=raw.get("read_at") or None,
         clusters=tuple(raw.get("clusters") or ()),
         blind=tuple(raw.get("blind") or ()),
+        blind_elsewhere=tuple(raw.get("blind_elsewhere") or ()),
         attested=bool(raw.get("attested")),
         unlisted=tuple(UnlistedDirectory(**{name: str(text or "") for name, text in one.items()}) for one in raw.get("unlisted") or ()),
     )

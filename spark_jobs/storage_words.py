@@ -82,6 +82,7 @@ DOUBTS = {
     "other_spelling": "A reference of which no file was found ends like a listed file: it may be that file under another name.",
     TWO_NAMES: "A directory is, or seems to be, registered under two names: what is needed under the one looks dead under the other.",
     "restored_from_gone": "A job runs that was restored from a snapshot which is gone, and has completed no checkpoint since.",
+    "restored_from_elsewhere": "A job runs that was restored from a snapshot outside of these roots, and has completed none since.",
     "restored_from_unknown": "A job runs that was restored from a snapshot of which no path is known, and has none of its own.",
     "writes_elsewhere": "A job that stems from an audited root writes to a directory that is not audited, and may refer back.",
     "no_checkpoint_found": "A job runs and has completed checkpoints, but the newest of them was not found.",

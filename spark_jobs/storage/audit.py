@@ -63,7 +63,9 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     twins = keep("twins", aliases.twins(files, held))
     doubts = keep(
         "storage_doubt",
-        doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, twins, restores, snapshots, writers, directories_of_jobs)),
+        doubting.distinct(
+            _all_doubts(inputs, owned, resolved, spellings, twins, restores, snapshots, writers, directories_of_jobs, metadata)
+        ),
     )
 
     chains = keep("chains", _references_of_jobs(resolved, checkpoints))
@@ -119,10 +121,11 @@ def _all_doubts(
     snapshots: DataFrame,
     writers: DataFrame,
     directories_of_jobs: DataFrame,
+    metadata: DataFrame,
 ) -> DataFrame:
     jobs, roots = inputs.jobs, inputs.roots
     return (
-        doubting.of_completed(inputs.doubts, owned)
+        doubting.of_completed(inputs.doubts, owned, metadata)
         .unionByName(doubting.unknown_authorities(resolved, inputs.roots))
         .unionByName(doubting.of_other_spellings(spellings))
         .unionByName(aliases.of_twins(twins))
@@ -186,8 +189,14 @@ def _task_owned(
     foreign = chains.where(F.col("job_id").isNotNull()).select("audit_id", "job_id", "other_job_id").distinct()
     needed = lineage.needed_ancestors(lineage.descents(restores, foreign, known), holders).distinct()
     unowned = metadata.where(F.col("job_id").isNull() & (F.col("place") != "savepoint")).select("audit_id")
-    from_unknown = jobs.where(F.col("restored_at").isNotNull() & F.col("restored_path").isNull())
-    return needed, unowned.unionByName(from_unknown.select("audit_id")).distinct()
+    # Only the last restore of a job is known. After one from its own checkpoint, or from a place that tells no job,
+    # nobody knows any more from whom it stems.
+    from_unknown = jobs.where(
+        (F.col("restored_at").isNotNull() & F.col("restored_path").isNull()) | F.coalesce("restore_unread", F.lit(False))
+    )
+    of_itself = restores.where(F.coalesce(F.col("from_job_id"), "from_prefix").isNull() | (F.col("from_job_id") == F.col("job_id")))
+    forgotten = from_unknown.select("audit_id").unionByName(of_itself.select("audit_id"))
+    return needed, unowned.unionByName(forgotten).distinct()
 
 
 def _checkpoint_rows(checkpoints: DataFrame, resolved: DataFrame, segments: DataFrame, jobs: DataFrame) -> DataFrame:

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
 from spark_jobs.storage.layout_columns import is_below, with_job_directory, with_places
-from spark_jobs.storage.owners import JOB_DIRECTORY
+from spark_jobs.storage.owners import JOB_DIRECTORY, SHARED_ID
 from spark_jobs.storage.references import with_roots
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
@@ -68,10 +68,12 @@ def figures(resolved_references: DataFrame, snapshots: DataFrame, written: DataF
     return whole.withColumns(
         {
             "is_savepoint": F.col("place") == "savepoint",
-            "self_contained": F.col("foreign_files") == 0,
-            "resolvable": F.when(F.col("missing_files") > 0, F.lit(False)).when(F.col("untold_files") == 0, F.lit(True)),
+            "self_contained": (F.col("foreign_files") == 0) & (F.col("unplaced") == 0),
+            "resolvable": F.when(F.col("missing_files") > 0, F.lit(False)).when(
+                (F.col("untold_files") == 0) & (F.col("unplaced") == 0), F.lit(True)
+            ),
         }
-    )
+    ).drop("unplaced")
 
 
 def written_at(metadata: DataFrame) -> DataFrame:
@@ -97,7 +99,7 @@ def judged(checkpoints: DataFrame, weaned: DataFrame, roots: DataFrame, written_
         F.max(F.when(succeeded, F.col("job_id"))).alias("successor_job_id"),
         F.bool_or(~F.col("weaned") & ~F.col("ended")).alias("needed_still"),
     )
-    of_roots = F.broadcast(roots.select("audit_id", "root", "as_of", "age_guard_h"))
+    of_roots = F.broadcast(roots.select("audit_id", "root", "as_of", "age_guard_h", "any_blind"))
     guard = F.col("as_of") - F.make_dt_interval(hours=F.col("age_guard_h").cast("int"))
     scoped = (
         checkpoints.join(written_at, CHECKPOINT, "left")
@@ -111,6 +113,10 @@ def judged(checkpoints: DataFrame, weaned: DataFrame, roots: DataFrame, written_
         & F.col("terminal")
         & F.col("seen")
         & ~F.col("needed_still")
+        # Of a job that began where nobody sees, nobody knows what it was restored from.
+        & ~F.col("any_blind")
+        # One of an earlier run under the same id is not what the later run's successor took over.
+        & F.coalesce(F.col("modified") >= F.col("started_at"), ~F.endswith("job_directory", F.lit(SHARED_ID)))
         & (F.col("checkpoint_id") <= F.col("left_up_to"))
         # A later one than the job is known to have completed was written by somebody unknown.
         & (F.col("left_up_to") <= F.col("last_completed_id"))
@@ -129,7 +135,7 @@ def judged(checkpoints: DataFrame, weaned: DataFrame, roots: DataFrame, written_
         scoped.withColumn("verdict", verdict)
         .withColumn("successor_job_id", successor)
         .drop(
-            "left_up_to", "left_at", "needed_still", "last_completed_id", "last_completed_at",
+            "left_up_to", "left_at", "needed_still", "any_blind", "started_at", "last_completed_id", "last_completed_at",
             "in_flight_since", "age_from", "as_of", "age_guard_h",
         )
     )  # fmt: skip
@@ -138,7 +144,7 @@ def judged(checkpoints: DataFrame, weaned: DataFrame, roots: DataFrame, written_
 def owned(checkpoints: DataFrame, owners: DataFrame) -> DataFrame:
     """Adds what is known of the job whose directory a checkpoint lies in, as ``owners`` has it."""
     owner = owners.select(
-        *JOB_DIRECTORY, "claims", "cluster", "job_name", "terminal", "seen",
+        *JOB_DIRECTORY, "claims", "cluster", "job_name", "started_at", "terminal", "seen",
         "last_completed_id", "last_completed_at", "in_flight_since",
     )  # fmt: skip
     return checkpoints.join(owner, JOB_DIRECTORY, "left")

@@ -4,7 +4,7 @@ They are added to what reading and listing already doubted. Where two spellings 
 tell: an alias in the spellings makes them one, an alias of a prefix to itself says that it is elsewhere.
 """
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.inputs import DOUBTS
@@ -13,19 +13,26 @@ from spark_jobs.storage.layout_columns import is_below, with_job_directory, with
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 _TAIL = "/((?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)$"
 _COLUMNS = DOUBTS.names
+CLOCKS_APART_S = 60
+"""Between a JobManager and a file system."""
 
 OF_METADATA = ("incomplete_metadata", "damaged_metadata", "unsupported_metadata", "unreadable_file", "vanished_metadata")
 
 
-def of_completed(doubts: DataFrame, owners: DataFrame) -> DataFrame:
-    """Without those about a ``_metadata`` whose checkpoint provably never completed: it never referred to anything."""
+def of_completed(doubts: DataFrame, owners: DataFrame, metadata: DataFrame) -> DataFrame:
+    """Without those about a ``_metadata`` whose checkpoint provably never completed: it never referred to anything.
+
+    Numbers repeat where a job starts again under its id, so the file has to be of the time of that checkpoint.
+    """
     sure = owners.where((F.col("claims") == 1) & F.col("seen"))
     failed = sure.select("audit_id", "job_directory", F.explode("failed").alias("failed"))
     key = ["audit_id", "job_directory", "checkpoint_id"]
-    never = failed.select("audit_id", "job_directory", F.col("failed.checkpoint_id").alias("checkpoint_id")).distinct()
+    never = failed.select("audit_id", "job_directory", F.col("failed.checkpoint_id").alias("checkpoint_id"), "failed")
     of_metadata = with_places(doubts.where(F.col("reason").isin(*OF_METADATA)), "subject")
     placed = with_job_directory(of_metadata, "subject").where(F.col("place") == "metadata")
-    explained = placed.join(never, key).select("audit_id", "subject", "reason")
+    written = metadata.groupBy("audit_id", F.col("path").alias("subject")).agg(F.max("modified").alias("modified"))
+    timed = placed.join(written, ["audit_id", "subject"]).join(never, key)
+    explained = timed.where(is_of_time(F.col("modified"), F.col("failed"))).select("audit_id", "subject", "reason").distinct()
     return doubts.join(explained, ["audit_id", "subject", "reason"], "left_anti").select(*_COLUMNS)
 
 
@@ -61,25 +68,31 @@ def of_other_spellings(spellings: DataFrame) -> DataFrame:
 
 
 def restored_from_gone(restores: DataFrame, snapshots: DataFrame, roots: DataFrame) -> DataFrame:
-    """Jobs that may run on files which only a vanished snapshot named."""
+    """Jobs that may run on files which only a snapshot named that was not read: it is gone, or lies elsewhere."""
     read = snapshots.select("audit_id", F.col("directory").alias("restored_path"))
     since = F.coalesce(F.col("last_completed_at") > F.col("restored_at"), F.lit(False))
     waiting = _may_run(restores).where(~since).join(read, ["audit_id", "restored_path"], "left_anti")
     places = F.broadcast(roots.select("audit_id", "root"))
-    inside = waiting.join(places, "audit_id").where(is_below(F.col("restored_path"), F.col("root")))
+    of_restore = ["audit_id", "cluster", "job_id", "restored_path"]
+    inside = waiting.join(places, "audit_id").where(is_below(F.col("restored_path"), F.col("root"))).select(*of_restore, "root")
+    outside = waiting.join(inside, of_restore, "left_anti")
     detail = F.format_string("Job %s was restored from it and has completed no checkpoint since.", "job_id")
-    return _doubts(inside.withColumn("subject", F.col("restored_path")).withColumn("detail", detail), "restored_from_gone")
+    gone, elsewhere = (one.withColumn("subject", F.col("restored_path")).withColumn("detail", detail) for one in (inside, outside))
+    return _doubts(gone, "restored_from_gone").unionByName(_doubts(elsewhere, "restored_from_elsewhere"))
 
 
 def restored_from_unknown(jobs: DataFrame, writers: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """Jobs that may run on a checkpoint of which nobody knows where it lies.
+    """Jobs that may run on a checkpoint of which nobody knows where it lies, or whether there is one.
 
-    Flink does not always report the path. One with a checkpoint of its own stands on that.
+    Flink does not always report the path. One with a checkpoint of its own since stands on that.
     """
-    since = F.coalesce(F.col("last_completed_at") > F.col("restored_at"), F.lit(False))
+    of_job = ["audit_id", "cluster", "job_id"]
+    since = F.coalesce(F.col("last_completed_at") > F.coalesce("restored_at", "started_at"), F.lit(False))
     restored = F.col("restored_at").isNotNull() & F.col("restored_path").isNull()
-    waiting = _may_run(jobs).where(restored & ~since).select("audit_id", "cluster", "job_id")
-    unknown = waiting.join(_found(writers, snapshots), ["audit_id", "cluster", "job_id"], "left_anti")
+    may_be = restored | F.coalesce("restore_unread", F.lit(False))
+    waiting = _may_run(jobs).where(may_be & ~since).select(*of_job, "restored_at")
+    found = _found(writers, snapshots).select(*of_job, "found_at")
+    unknown = waiting.join(found, of_job, "left").where(~F.coalesce(F.col("found_at") > F.col("restored_at"), F.lit(False)))
     detail = F.format_string("Job of %s; wait for its next checkpoint and audit again.", "cluster")
     return _doubts(
         unknown.withColumn("subject", F.col("job_id")).withColumn("detail", detail),
@@ -130,7 +143,11 @@ def no_checkpoint_found(jobs: DataFrame, restores: DataFrame, writers: DataFrame
     is_listed = F.col("last_completed_at") < F.col("as_of")
     least = F.when(is_listed, F.col("last_completed_id"))
     found = _found(writers, snapshots)
-    lost = wanted.join(found, of_job, "left").where(F.col("found_id").isNull() | F.coalesce(F.col("found_id") < least, F.lit(False)))
+    is_older = F.col("found_id") < least
+    # A higher number is of an earlier run under the same id where it was written before this one began.
+    is_of_earlier_run = F.col("found_at") < F.col("started_at")
+    is_missed = F.col("found_id").isNull() | F.coalesce(is_older, F.lit(False)) | F.coalesce(is_of_earlier_run, F.lit(False))
+    lost = wanted.join(found, of_job, "left").where(is_missed)
     detail = F.format_string("Job of %s; audit again, and look whether its checkpoints are kept.", "cluster")
     return _doubts(
         lost.withColumn("subject", F.col("job_id")).withColumn("detail", detail),
@@ -139,13 +156,22 @@ def no_checkpoint_found(jobs: DataFrame, restores: DataFrame, writers: DataFrame
 
 
 def _found(writers: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """(audit_id, cluster, job_id, found_id): the newest checkpoint read below what a job writes."""
-    read = snapshots.where(F.col("place") == "metadata").select("audit_id", "job_directory", "checkpoint_id")
+    """(audit_id, cluster, job_id, found_id, found_at): the newest checkpoint read below what a job writes, by its time."""
+    read = snapshots.where(F.col("place") == "metadata").select("audit_id", "job_directory", "checkpoint_id", "modified")
+    newest = F.max_by(F.struct(F.coalesce("checkpoint_id", F.lit(-1)).alias("id"), "modified"), F.struct("modified", "checkpoint_id"))
     return (
         writers.join(read, ["audit_id", "job_directory"])
         .groupBy("audit_id", "cluster", "job_id")
-        .agg(F.max(F.coalesce("checkpoint_id", F.lit(-1))).alias("found_id"))
+        .agg(newest.alias("newest"))
+        .select("audit_id", "cluster", "job_id", F.col("newest.id").alias("found_id"), F.col("newest.modified").alias("found_at"))
     )
+
+
+def is_of_time(modified: Column, end: Column) -> Column:
+    """Whether a file may have been written for a checkpoint that is known by when it was triggered and when it ended."""
+    since = end.triggered_at - F.make_dt_interval(secs=F.lit(CLOCKS_APART_S))
+    until = F.coalesce(end.ended_at, end.triggered_at) + F.make_dt_interval(secs=F.lit(CLOCKS_APART_S))
+    return F.coalesce((modified >= since) & (modified <= until), F.lit(False))
 
 
 def distinct(doubts: DataFrame) -> DataFrame:

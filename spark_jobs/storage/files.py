@@ -44,12 +44,13 @@ def merged(known_files: DataFrame) -> DataFrame:
 
 
 def absent_files(files: DataFrame, known_files: DataFrame, roots: DataFrame) -> DataFrame:
-    """Files seen before and not listed now, below roots that were not listed whole.
+    """Files seen before and not listed now: all below roots that were not listed whole, and those whose referrer vanished.
 
-    When such a directory can be listed again, it must not look as if Weir saw its files for the first time, or as if
-    nothing had ever referred to them.
+    When they can be listed again, it must not look as if Weir saw them for the first time, or as if
+    nothing had ever referred to them. A listing may lack a directory without a word.
     """
-    torn = roots.where(F.col("unlisted") > 0).select("audit_id", "root")
-    if torn.isEmpty():  # as usual: then nobody need look through all files
+    torn = roots.select("audit_id", "root", (F.col("unlisted") > 0).alias("is_torn"))
+    kept = known_files.join(F.broadcast(torn), ["audit_id", "root"]).where(F.col("is_torn") | F.col("vanished_referrer").isNotNull())
+    if kept.isEmpty():  # as usual: then nobody need look through all files
         return with_file_key(known_files.limit(0))
-    return with_file_key(known_files.join(F.broadcast(torn), ["audit_id", "root"])).join(files.select(*FILE_KEY), FILE_KEY, "left_anti")
+    return with_file_key(kept.drop("is_torn")).join(files.select(*FILE_KEY), FILE_KEY, "left_anti")

@@ -23,6 +23,7 @@ ROOTS = spark_schema(
             ("age_guard_h", pa.float64()),
             ("clusters", pa.list_(pa.string())),
             ("blind", pa.bool_()),
+            ("any_blind", pa.bool_()),
             ("attested", pa.bool_()),
             ("unlisted", pa.int64()),
             ("known_authorities", pa.list_(pa.string())),

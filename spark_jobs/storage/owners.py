@@ -13,9 +13,11 @@ from spark_jobs.storage.layout_columns import with_job_directory, with_places
 MOST_ENDED = 1000
 """Checkpoints of a job that tell why a file was left; older ones say nothing of what is there."""
 
+SHARED_ID = "0" * 32
+"""Of every job of an application cluster with high availability."""
 JOB_DIRECTORY = ["audit_id", "root", "job_directory"]
 _OF_JOB = (
-    "cluster", "name", "terminal", "seen", "keeps_last", "last_completed_id",
+    "cluster", "name", "started_at", "terminal", "seen", "keeps_last", "last_completed_id",
     "last_completed_at", "in_flight_since", "checkpoints_ended",
 )  # fmt: skip
 
@@ -74,10 +76,13 @@ def writers(jobs: DataFrame, directories: DataFrame, roots: DataFrame) -> DataFr
     allowed = unnamed | F.array_contains("clusters", F.col("cluster"))
     reported = F.coalesce(F.col("written_directory") == F.col("job_directory"), F.lit(False))
     unreported = F.col("written_directory").isNull()
-    declared = (F.size("clusters") == 1) & allowed & F.col("alone") & unreported
+    for_one = (F.size("clusters") == 1) & allowed
+    declared = for_one & F.col("alone") & unreported
+    # Another application of this id may have written there whom nobody remembers.
+    is_told_apart = (F.col("job_id") != SHARED_ID) | for_one
     claimed = pairs.withColumns(
         {
-            "writes": (reported & allowed) | declared,
+            "writes": (reported & allowed & is_told_apart) | declared,
             "may_write": reported | declared | (allowed & unreported),
         }
     )
@@ -98,6 +103,7 @@ def owners(writers: DataFrame) -> DataFrame:
         F.bool_or("writes").alias("is_known"),
         F.max("cluster").alias("cluster"),
         F.max("name").alias("job_name"),
+        F.max("started_at").alias("started_at"),
         F.bool_and(F.coalesce("terminal", F.lit(False))).alias("terminal"),
         F.bool_and(F.coalesce("seen", F.lit(False))).alias("seen"),
         F.min("in_flight_since").alias("in_flight_since"),

@@ -40,11 +40,15 @@ _PATHS = ("written_path", "task_owned_directory", "shared_directory")
 
 
 def written_in(references: DataFrame) -> DataFrame:
-    """Per checkpoint: ``inline_bytes`` of state within the ``_metadata``, and whether nothing in it is an absolute path."""
+    """Per checkpoint: ``inline_bytes`` of state within the ``_metadata``, and whether nothing in it is an absolute path.
+
+    ``unplaced``: references that are written in no way from which a path can be told.
+    """
     absolute = (F.coalesce(F.col(name).rlike("^(/|[A-Za-z][A-Za-z0-9+.-]*:)"), F.lit(False)) for name in _PATHS)
     return references.groupBy("audit_id", "metadata_path").agg(
         F.coalesce(F.sum(F.when(F.col("inline_at").isNotNull(), F.col("size_bytes"))), F.lit(0)).alias("inline_bytes"),
         (~F.bool_or(reduce(Column.__or__, absolute))).alias("relocatable"),
+        F.count_if(F.col("path").isNull() & F.col("written_path").isNotNull()).alias("unplaced"),
     )
 
 

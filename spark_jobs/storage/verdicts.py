@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.audit_tables import STORAGE_FILE
+from spark_jobs.storage.doubts import is_of_time
 from spark_jobs.storage.keys import FILE_KEY, looked_up
 from spark_jobs.storage.layout_columns import (
     MERGED,
@@ -100,7 +101,7 @@ def _first_true(conditions: list[Column]) -> Column:
 def _lines() -> list[tuple[Column, str, str]]:
     """Condition, verdict, reason: the first that is true decides."""
     place, as_of = F.col("place"), F.col("as_of")
-    never_completed = F.exists(_failed(), lambda end: end.checkpoint_id == F.col("checkpoint_id"))
+    never_completed = F.exists(_failed(), lambda end: (end.checkpoint_id == F.col("checkpoint_id")) & is_of_time(F.col("modified"), end))
     unread = (
         is_metadata(F.col("path"))
         & ~F.col("snapshot")

@@ -96,6 +96,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("A job has this id, but is not known to write this directory: register the root for the one cluster that does."), ""),
     (gettext_noop("A job runs and has completed checkpoints, but the newest of them was not found."), ""),
     (gettext_noop("A job runs that was restored from a snapshot of which no path is known, and has none of its own."), ""),
+    (gettext_noop("A job runs that was restored from a snapshot outside of these roots, and has completed none since."), ""),
     (gettext_noop("A job runs that was restored from a snapshot which is gone, and has completed no checkpoint since."), ""),
     (gettext_noop("A job that stems from an audited root writes to a directory that is not audited, and may refer back."), ""),
     (gettext_noop("A later checkpoint of the same chain is whole, so nothing is lost. A restore in CLAIM mode leaves old checkpoints like this: Flink deletes files that they share with newer ones as those are subsumed."), ""),

@@ -20,7 +20,8 @@ from tests.spark_jobs.storage.written import write
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXT = pa.string()
 _ROOT = {
-    "audit_id": _TEXT, "root": _TEXT, "as_of": _TIME, "age_guard_h": pa.float64(), "clusters": pa.list_(_TEXT), "blind": pa.bool_(),
+    "audit_id": _TEXT, "root": _TEXT, "as_of": _TIME, "age_guard_h": pa.float64(), "clusters": pa.list_(_TEXT),
+    "blind": pa.bool_(), "any_blind": pa.bool_(),
     "attested": pa.bool_(), "unlisted": pa.int64(), "known_authorities": pa.list_(_TEXT),
 }  # fmt: skip
 _FILE = {
@@ -40,6 +41,7 @@ _WHEN = (("triggered_at", _TIME), ("ended_at", _TIME), ("reason", _TEXT))
 _ENDED = pa.struct([("checkpoint_id", pa.int64()), ("completed", pa.bool_()), ("discarded", pa.bool_()), *_WHEN])
 _JOB = {
     "audit_id": _TEXT, "cluster": _TEXT, "job_id": _TEXT, "name": _TEXT, "state": _TEXT, "terminal": pa.bool_(), "seen": pa.bool_(),
+    "started_at": _TIME, "restore_unread": pa.bool_(),
     "restored_path": _TEXT, "restored_is_savepoint": pa.bool_(), "restored_at": _TIME, "last_completed_at": _TIME,
     "last_completed_id": pa.int64(), "last_completed_path": _TEXT, "keeps_last": pa.bool_(), "in_flight_since": _TIME,
     "checkpoints_ended": pa.list_(_ENDED),
@@ -82,7 +84,8 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
         rows["root"].append(
             audit | {
                 "root": root, "as_of": NOW, "age_guard_h": GUARD.total_seconds() / 3600, "clusters": _clusters(world, root),
-                "blind": False, "attested": True, "unlisted": 1 if world.unlisted and is_within(world.unlisted, root) else 0,
+                "blind": False, "any_blind": False, "attested": True,
+                "unlisted": 1 if world.unlisted and is_within(world.unlisted, root) else 0,
                 "known_authorities": authorities,
             }
         )  # fmt: skip
@@ -103,7 +106,14 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
     ]
     for job in world.jobs:
         if job.known:
-            ended = [{"checkpoint_id": number, "completed": completed, "discarded": gone} for number, completed, gone in job.ended]
+            written = {one.number: one.modified for one in world.snapshots if one.path.startswith(f"{job.directory}/")}
+            ended = [
+                {
+                    "checkpoint_id": number, "completed": completed, "discarded": gone,
+                    "triggered_at": written.get(number, NOW), "ended_at": written.get(number, NOW),
+                }
+                for number, completed, gone in job.ended
+            ]  # fmt: skip
             known = job.restored and job.restored_path_reported
             restored = job.restored.path.removesuffix("/_metadata") if job.restored and known else None
             rows["job"].append(

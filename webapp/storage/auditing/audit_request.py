@@ -1,7 +1,7 @@
 """Which roots an audit looks at, and what is said of each: where it is read, who writes to it, whether all readers are known."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.conf import settings
@@ -26,6 +26,7 @@ class RequestedRoot:
     root: Root
     clusters: tuple[str, ...] = ()
     blind: tuple[str, ...] = ()
+    blind_elsewhere: tuple[str, ...] = ()
     attested: bool = False
     withheld: str = ""
 
@@ -82,11 +83,13 @@ def registered(rows: Sequence[StorageRoot], blind: Iterable[str]) -> tuple[Reque
 
 def _of_row(row: StorageRoot, unseen: set[str], withheld: str) -> RequestedRoot:
     names = tuple(sorted(cluster.name for cluster in row.clusters.all()))
+    # Where none is named, any may write there.
+    blind = unseen.intersection(names) if names else unseen
     return RequestedRoot(
         root=Root(row.uri, row.read_at or None),
         clusters=names,
-        # Where none is named, any may write there.
-        blind=tuple(sorted(unseen.intersection(names) if names else unseen)),
+        blind=tuple(sorted(blind)),
+        blind_elsewhere=tuple(sorted(unseen - blind)),
         attested=row.is_attested and not withheld and row.kind != RootKind.HIGH_AVAILABILITY,
         withheld=withheld if row.is_attested else "",
     )
@@ -106,7 +109,7 @@ def _at(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedR
     """Read elsewhere than usual, it is a copy: what is true of it says nothing of the root itself."""
     if read_at is None:
         return requested
-    return RequestedRoot(root, requested.clusters, requested.blind, False, f"It was read at {read_at}." if requested.attested else "")
+    return replace(requested, root=root, attested=False, withheld=f"It was read at {read_at}." if requested.attested else "")
 
 
 def refuse_overlap(uris: Sequence[str]) -> None:

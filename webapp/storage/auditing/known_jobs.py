@@ -39,7 +39,9 @@ def write(target: str, at: datetime, left_out: Q = NONE) -> int:
             rows = [
                 {
                     **job,
+                    "started_at": job.pop("start_time"),
                     "terminal": bool(job["terminal"]),
+                    "restore_unread": is_restore_unread(job),
                     "seen": job["cluster"] in seen,
                     "keeps_last": keeps_last(job["state"], job.pop("checkpoint_config")),
                 }
@@ -63,6 +65,19 @@ def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> b
     return retained if state == "CANCELED" else (retained or None)
 
 
+def is_restore_unread(job: dict[str, Any]) -> bool:
+    """Whether the job may have been restored without anybody having read from what. Takes what it asks out of ``job``.
+
+    Flink answers with a plan, but neither with counts nor with settings, where a job takes no checkpoints.
+    """
+    counts, is_plan_unread = job.pop("flink_counts"), job.pop("graph__isnull")
+    if job["restored_at"] is not None:
+        return False
+    if counts is None:
+        return bool(is_plan_unread or job["checkpoint_config"])
+    return bool(counts.get("checkpoints_restored"))
+
+
 def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
     fields = (
         "id",
@@ -70,6 +85,9 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
         "job_id",
         "name",
         "state",
+        "start_time",
+        "graph__isnull",
+        "flink_counts",
         "terminal",
         "restored_path",
         "restored_is_savepoint",

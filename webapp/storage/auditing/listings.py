@@ -83,6 +83,7 @@ def request_of(listing: RootListing) -> dict[str, Any]:
         "listing": listing.folder,
         "clusters": list(one.clusters),
         "blind": list(one.blind),
+        "blind_elsewhere": list(one.blind_elsewhere),
         "attested": one.attested,
         "unlisted": [{"subject": skip.subject, "reason": skip.reason, "detail": skip.detail} for skip in skips],
     }
