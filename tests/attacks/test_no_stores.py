@@ -81,9 +81,9 @@ def test_what_cannot_be_opened_is_said_and_fails_nothing_else(uri: str) -> None:
 
 @pytest.mark.parametrize("scheme", NAMED)
 @pytest.mark.parametrize("field", (*PLACES, *ADDRESSES))
-@pytest.mark.parametrize("door", ["cluster-add", "cluster-add-test"])
-def test_a_form_of_a_cluster_refuses_it_by_its_field(admin: Client, door: str, field: str, scheme: str) -> None:
-    answer = admin.post(reverse(door), of_cluster(field, f"{scheme}://x"))
+@pytest.mark.parametrize("button", ["save", "test"])
+def test_a_form_of_a_cluster_refuses_it_by_its_field(admin: Client, button: str, field: str, scheme: str) -> None:
+    answer = admin.post(reverse("cluster-add"), {**of_cluster(field, f"{scheme}://x"), button: "1"})
     assert answer.status_code == 200 and set(answer.context["form"].errors) == {field}
     assert not Cluster.objects.exists()
 
@@ -91,7 +91,7 @@ def test_a_form_of_a_cluster_refuses_it_by_its_field(admin: Client, door: str, f
 @pytest.mark.parametrize("uri", OUT_OF_REACH)
 @pytest.mark.parametrize("field", ["log_globs", "archive_dir"])
 def test_a_connection_test_of_what_cannot_be_opened_is_a_report(admin: Client, field: str, uri: str) -> None:
-    answer = admin.post(reverse("cluster-add-test"), {**ENTERED, field: uri})
+    answer = admin.post(reverse("cluster-add"), {**ENTERED, field: uri, "test": "1"})
     assert answer.status_code == 200
     report = answer.context["report"]
     assert answer.context["form"].errors or (not report.reachable and report.misses)

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.builders import cluster
+from webapp.accounts.models import AuditEntry
 from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
@@ -74,7 +75,7 @@ def tried() -> AuditEntry:
 )
 def test_the_audit_log_says_which_address_was_tried_and_that_its_name_was_typed(operator, monkeypatch, field, entered, told):
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    operator.post(reverse("cluster-add-test"), {**ENTERED, field: entered})
+    operator.post(reverse("cluster-add"), {**ENTERED, field: entered, "test": "1"})
     assert tried().details[field] == told
     assert (tried().subject, tried().details["name_as_typed"]) == ("lab (as typed)", "lab") and "name" not in tried().details
     assert "hunter2" not in repr(AuditEntry.objects.values().get())
@@ -84,7 +85,7 @@ def test_the_audit_log_says_which_address_of_a_registered_cluster_was_tried(oper
     cluster("prod", at=timezone.now(), url="http://127.0.0.1:9", log_globs=["/no/such/*.log"])
     operator.post(reverse("cluster-test", args=["prod"]))
     assert (tried().subject, tried().details) == ("prod", {"url": "http://127.0.0.1:9", "log_globs": "/no/such/*.log"})
-    operator.post(reverse("cluster-change-test", args=["prod"]), {**ENTERED, "name": "another", "url": "http://127.0.0.1:10"})
+    operator.post(reverse("cluster-edit", args=["prod"]), {**ENTERED, "name": "another", "url": "http://127.0.0.1:10", "test": "1"})
     assert tried().subject == "prod"
     assert (tried().details["name_as_typed"], tried().details["url"]) == ("another", "http://127.0.0.1:10")
 
