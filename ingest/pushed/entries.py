@@ -69,7 +69,7 @@ _CONTAINERS = _names(
 )
 _HOSTS = _names("host.name", "host.hostname", "hostname", "host", "service.instance.id")
 _ORIGINS = (_PODS, _FILES, _CONTAINERS, _HOSTS)
-_JSON = json.JSONEncoder(ensure_ascii=False)
+_JSON = json.JSONEncoder(ensure_ascii=False, default=bytes.decode)
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 

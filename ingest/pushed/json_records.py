@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingest.errors import Refused
-from ingest.json_bounds import number_hooks, values_in
+from ingest.json_bounds import pushed_hooks, values_in
 from ingest.pushed import bounds
 from ingest.pushed.bounds import TooLarge
 from ingest.pushed.entries import SHOWN_CHARACTERS, Entry, Processes, entry_of
@@ -27,7 +27,7 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
     if (values := values_in(body)) > bounds.MAX_VALUES:
         raise TooLarge(f"The body holds up to {values:,} values, and at most {bounds.MAX_VALUES:,} are read; send smaller batches.")
     records, processes = bounds.records(), Processes()
-    for found, written in _objects(body.decode("utf-8", "replace"), json.JSONDecoder(**number_hooks(body))):
+    for found, written in _objects(body.decode("utf-8", "replace"), json.JSONDecoder(**pushed_hooks(body))):
         records.add()
         shown = ascii(written[:SHOWN_CHARACTERS])
         if found is None:

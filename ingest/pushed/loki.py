@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.errors import Refused
-from ingest.json_bounds import TooManyValues, decoded
+from ingest.json_bounds import TooManyValues, decoded, pushed_hooks
 from ingest.pushed import bounds
 from ingest.pushed.bounds import TooLarge
 from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
@@ -17,7 +17,7 @@ from ingest.records import Skip
 def entries(body: bytes) -> Iterator[Entry | Skip]:
     """Lines with the labels of their stream. Raises :class:`Refused` where the body is no JSON of this form."""
     try:
-        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True)
+        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks)
         streams = document["streams"]
     except TooManyValues as error:
         raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error

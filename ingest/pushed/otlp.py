@@ -14,7 +14,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ingest.errors import Refused
-from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded
+from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded, pushed_hooks
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count, TooLarge
 from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
@@ -48,7 +48,7 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
     """Raises :class:`Refused` where the body is no such message."""
     try:
-        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True)
+        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks)
     except TooManyValues as error:
         raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
     except (ValueError, RecursionError) as error:
@@ -122,7 +122,7 @@ def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
 
 def _nanoseconds(given: Any) -> str:
     """Empty where it is no number."""
-    text = str(given or "") if isinstance(given, str | int | float) else ""
+    text = given.decode() if isinstance(given, bytes) else str(given or "") if isinstance(given, str | int) else ""
     return text if len(text) <= MAX_NUMBER_CHARACTERS else ""
 
 

@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 
 from ingest.errors import Refused
-from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded
+from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded, pushed_hooks
 from ingest.prometheus.gauges import of_gauge
 from ingest.prometheus.matrix import LAST_INSTANT_S
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
@@ -85,7 +85,7 @@ def from_protobuf(body: bytes) -> Pushed:
 def from_json(body: bytes) -> Pushed:
     """Raises :class:`Refused` where the body is no such message."""
     try:
-        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True)
+        document, _ = decoded(body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks)
     except TooManyValues as error:
         raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
     except (ValueError, RecursionError) as error:
@@ -144,7 +144,7 @@ def _take_object(metric: Any, found: Pushed, samples: Count, parts: Count) -> No
     samples.add(len(points))
     for point in points:
         match point:
-            case {"timeUnixNano": str() | int() as at, "asDouble": str() | int() | float() as value}:
+            case {"timeUnixNano": str() | int() as at, "asDouble": str() | int() | bytes() as value}:
                 found.take(name, _sample(name, at, value, _of_object(point, parts)))
             case {"timeUnixNano": str() | int() as at, "asInt": str() | int() as value}:
                 found.take(name, _sample(name, at, value, _of_object(point, parts)))
@@ -167,7 +167,7 @@ def _wanted(given: str) -> str | None:
 
 def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]) -> Sample | None:
     """``None`` where it is of no instant, or no finite number."""
-    if any(isinstance(given, str) and len(given) > MAX_NUMBER_CHARACTERS for given in (at_ns, value)):
+    if any(isinstance(given, str | bytes) and len(given) > MAX_NUMBER_CHARACTERS for given in (at_ns, value)):
         return None
     try:
         at_s, number = int(at_ns) / 1e9, float(value)

@@ -10,6 +10,7 @@ from typing import Any
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
+from ingest.json_bounds import MAX_NUMBER_CHARACTERS
 from ingest.pushed.bounds import Count
 
 MAX_DEPTH = 16
@@ -60,10 +61,11 @@ def value_of_json(of: Any, parts: Count, depth: int = 0) -> Any:
         return attributes_of_json(of["kvlistValue"], "values", parts, depth + 1)
     if "arrayValue" in of:
         return [value_of_json(one, parts, depth + 1) for one in listed(of["arrayValue"], "values", parts)]
-    found = next((of[kind] for kind in _KINDS if isinstance(of.get(kind), str | int | float)), None)
-    if isinstance(found, float):
-        _count_double(parts, depth)
-    return found
+    found = next((of[kind] for kind in _KINDS if isinstance(of.get(kind), str | int | bytes)), None)
+    if not isinstance(found, bytes):
+        return found
+    _count_double(parts, depth)
+    return float(found) if len(found) <= MAX_NUMBER_CHARACTERS else found.decode()
 
 
 def _count_double(parts: Count, depth: int) -> None:

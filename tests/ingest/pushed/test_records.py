@@ -77,6 +77,21 @@ def test_numbers_that_are_longer_than_any_that_is_measured_are_the_texts_that_th
     assert lines(otlp.from_json(otlp_body.encode())) == [("p", LINE)]
 
 
+def test_fractions_are_what_they_were_wherever_they_stand():
+    record = {"logger": "a.B", "message": "said", "ts": 1790000000.5, "n": [1.5, -2e-7], "pod": "p"}
+    assert [(name, json.loads(text)) for name, text in lines(json_records.entries(json.dumps(record).encode()))] == [("p", record)]
+    (skipped,) = json_records.entries(b'{"log":1.5}')
+    assert isinstance(skipped, Skip)
+    fields = [("logger", {"stringValue": "a.B"}), ("message", {"stringValue": "said"}), ("ts", {"doubleValue": 1790000000.5})]
+    body = {"kvlistValue": {"values": [{"key": key, "value": value} for key, value in fields]}}
+    sent = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": body}]}]}]}
+    ((_, text),) = lines(otlp.from_json(json.dumps(sent).encode()))
+    assert json.loads(text)["ts"] == 1790000000.5
+    values = {"streams": [{"stream": {"pod": "p"}, "values": [[1.5, "x"]]}]}
+    (skipped,) = loki.entries(json.dumps(values).encode())
+    assert isinstance(skipped, Skip) and "1.5" in skipped.subject
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_a_number_is_not_converted_in_any_encoding_of_json(encoding):
     document, _ = decoded(f"[{'7' * 5_000},{'7' * 40},1.5]".encode(encoding))
