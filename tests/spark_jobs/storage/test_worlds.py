@@ -176,7 +176,7 @@ def test_the_worlds_are_rich_enough_to_mean_something(worlds: Judged) -> None:
     wanted = {(verdict, reason) for verdict, known in REASONS.items() for reason in known}
     assert wanted == set(reasons), (wanted - set(reasons), set(reasons) - wanted)
     doubts = Counter(reason for _, said in worlds for reason in said.doubts)
-    assert set(doubts) >= set(DOUBTS) - {"bad_path", "writes_elsewhere"}, set(DOUBTS) - set(doubts)
+    assert set(doubts) >= set(DOUBTS) - {"bad_path", "restored_from_elsewhere", "writes_elsewhere"}, set(DOUBTS) - set(doubts)
     kinds = {verdict[2] for _, said in worlds for verdict in said.files.values() if verdict[0] == ORPHAN}
     assert kinds <= set(KINDS) and len(kinds) >= 4
     assert sum(not said.doubts for _, said in worlds) > len(worlds) / 3
