@@ -38,7 +38,7 @@ class SessionLimits:
         return self.get_response(request)
 
     def _look(self, request: HttpRequest, now: int) -> None:
-        """A session of an earlier release begins now; one that was noted by a clock that ran ahead does, too."""
+        """A session that was noted by a clock that ran ahead begins now."""
         kept, idle_s = request.session, settings.WEIR.session_idle_s
         began, active = kept.get(SIGNED_IN_AT), kept.get(ACTIVE_AT)
         if began is None or active is None or max(began, active) > now + NOTED_EVERY_S:

@@ -7,8 +7,6 @@ SIGN_IN, SIGN_OUT = "sign-in", "sign-out"
 ADMINISTRATION = "administration.change"
 UNDECLARED = "other.write"
 NEW_PERSON = "person.add"
-_EARLIER = ("endpoint.switch", "person.switch")
-"""Of entries of earlier releases."""
 NEVER = ("api-push-json", "api-push-otlp", "api-push-otlp-metrics", "api-push-loki")
 """What log shippers push every few seconds with tokens that open nothing else: measurements, and nobody's decision."""
 
@@ -182,4 +180,4 @@ def action_of(address: str, method: str, entered: Iterable[str] = ()) -> Action:
 def codes() -> list[str]:
     """All that an entry can have, by name."""
     by_command = {code for code, _ in COMMANDS.values()}
-    return sorted({ADMINISTRATION, UNDECLARED, NEW_PERSON, *_EARLIER, *by_command, *(action.code for action in ACTIONS.values())})
+    return sorted({ADMINISTRATION, UNDECLARED, NEW_PERSON, *by_command, *(action.code for action in ACTIONS.values())})
