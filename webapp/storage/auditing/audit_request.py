@@ -78,10 +78,12 @@ def registered(rows: Sequence[StorageRoot], blind: Iterable[str]) -> tuple[Reque
         withheld = (
             f"Live clusters also write below {outside[0]}, which is no registered root; add it, for a checkpoint in it may refer here."
         )
-    return tuple(_of_row(row, unseen, withheld) for row in rows)
+    # One that its source no longer names, or whose JobManager its operator stopped, starts no job.
+    idle = Cluster.objects.filter(Q(left_at__isnull=False) | ~Q(operator_state="")).values_list("name", flat=True)
+    return tuple(_of_row(row, unseen, unseen.difference(idle), withheld) for row in rows)
 
 
-def _of_row(row: StorageRoot, unseen: set[str], withheld: str) -> RequestedRoot:
+def _of_row(row: StorageRoot, unseen: set[str], may_start_jobs: set[str], withheld: str) -> RequestedRoot:
     names = tuple(sorted(cluster.name for cluster in row.clusters.all()))
     # Where none is named, any may write there.
     blind = unseen.intersection(names) if names else unseen
@@ -89,7 +91,7 @@ def _of_row(row: StorageRoot, unseen: set[str], withheld: str) -> RequestedRoot:
         root=Root(row.uri, row.read_at or None),
         clusters=names,
         blind=tuple(sorted(blind)),
-        blind_elsewhere=tuple(sorted(unseen - blind)),
+        blind_elsewhere=tuple(sorted(may_start_jobs - blind)),
         attested=row.is_attested and not withheld and row.kind != RootKind.HIGH_AVAILABILITY,
         withheld=withheld if row.is_attested else "",
     )
