@@ -143,6 +143,7 @@ class _Run:
         return plan
 
     def _copy(self, plan: Plan, ledger: Ledger) -> None:
+        self._refuse_withheld(plan)
         names = [entry.name for entry in plan.entries]
         there = self.replica.sizes(names)
         # What an interrupted round wrote without noting it is compared with its original.
@@ -154,6 +155,20 @@ class _Run:
         missing = [entry.name for entry in plan.entries if there.get(entry.name) != entry.bytes]
         if missing:
             raise NotCopied(f"{len(missing):,} files are not in the copy although they were copied, {missing[0]} among them.")
+
+    def _refuse_withheld(self, plan: Plan) -> None:
+        """Also what the copy has from before: a checkpoint is copied whole, or not at all."""
+        refused: list[Refused] = []
+        for entry in plan.entries:
+            try:
+                self.origin.root_of(entry.path)
+            except Refused as error:
+                refused.append(error)
+        if refused:
+            raise NotCopied(
+                f"Checkpoint {plan.checkpoint_id} is not copied: it needs {len(refused):,} of {len(plan.entries):,} "
+                f"files from elsewhere. The first: {refused[0]}"
+            )
 
     def _complete(self, plan: Plan) -> None:
         with _scratch(self.replica.read(plan.round, records.ORIGIN) or b"") as original, _scratch(b"") as moved:

@@ -53,8 +53,24 @@ def _run(request: Request, record: RunRecord) -> Result:
 
 
 def request_of(row: Replica) -> Request:
-    roots = tuple((root.uri, root.read_at or None) for root in StorageRoot.objects.all())
-    return Request(row.name, row.source, row.destination, row.read_at or None, roots, spellings().aliases)
+    roots = list(StorageRoot.objects.prefetch_related("clusters"))
+    return Request(
+        row.name,
+        row.source,
+        row.destination,
+        row.read_at or None,
+        tuple((root.uri, root.read_at or None) for root in roots),
+        spellings().aliases,
+        tuple(root.uri for root in roots if not _may_read(row, root)),
+    )
+
+
+def _may_read(row: Replica, root: StorageRoot) -> bool:
+    """Its ``_metadata`` may name any path: a root is read where whoever asked for the copy sees all of it."""
+    if row.asker_clusters is None:
+        return True
+    writers = {cluster.name for cluster in root.clusters.all()}
+    return bool(writers) and writers <= {row.cluster, *row.asker_clusters}
 
 
 def keep(row: Replica, result: Result, now: datetime) -> None:

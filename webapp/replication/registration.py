@@ -11,6 +11,7 @@ from ingest.storage.roots import local_path
 from ingest.uris import BadUri, canonical, is_below
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
+from webapp.lib import scopes
 from webapp.lib.refusals import InputRefused
 from webapp.replication.models import Replica
 from webapp.storage.auditing.audit_request import spellings
@@ -35,7 +36,10 @@ def source_of(job: JobCurrent) -> str:
 def register(
     job: JobCurrent, destination: str, *, name: str, at: datetime, read_at: str = "", source: str = "", every_s: int = DEFAULT_EVERY_S
 ) -> Replica:
-    """One copy of a job; one that was stopped goes on, or makes room for one elsewhere. Raises :class:`InputRefused`."""
+    """One copy of a job; one that was stopped goes on, or makes room for one elsewhere. Raises :class:`InputRefused`.
+
+    What whoever asks sees now is kept with it: rounds read nothing else.
+    """
     if not LEAST_EVERY_S <= every_s <= MOST_EVERY_S:
         raise InputRefused(
             {
@@ -81,8 +85,10 @@ def register(
             "created_name": name[:200],
         },
     )
+    scope = scopes.current()
+    row.asker_clusters = None if scope.is_everything else sorted(scope.clusters)
     row.every_s, row.enabled = every_s, True
-    row.save(update_fields=["every_s", "enabled"])
+    row.save(update_fields=["every_s", "enabled", "asker_clusters"])
     return row
 
 

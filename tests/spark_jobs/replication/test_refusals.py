@@ -40,7 +40,7 @@ def test_a_destination_is_refused_by_the_place_where_it_is_read_as_well(world: W
 
 
 def test_a_source_below_no_registered_root_is_refused(world: World) -> None:
-    with pytest.raises(Refused, match="below no registered storage root"):
+    with pytest.raises(Refused, match="below no registered storage root that this copy may read"):
         replicate(replace(world.request, roots=((f"file:{world.folder}/other", None),)))
 
 
@@ -48,7 +48,7 @@ def test_a_checkpoint_that_needs_files_below_no_registered_root_is_refused(world
     only = ((f"file:{world.root}/{JOB}", None),)
     while not any(JOB not in path.parts for path in world.shared):
         world.checkpoint()
-    with pytest.raises(Exception, match="below no registered storage root"):
+    with pytest.raises(Exception, match="below no registered storage root that this copy may read"):
         replicate(replace(world.request, roots=only))
 
 
