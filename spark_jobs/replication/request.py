@@ -19,7 +19,7 @@ class Request:
     """``source``: the directory of a job, canonical. ``destination`` as Flink is to read it; ``read_at`` where Weir reaches it.
 
     ``roots``: every registered root, canonical, and where it is read; nothing of the ``withheld`` ones is read.
-    ``aliases`` as of :class:`ingest.uris.Spellings`.
+    ``aliases`` as of :class:`ingest.uris.Spellings`. ``taken``: other places that nothing is written to, as ``roots``.
     """
 
     replica: str
@@ -29,6 +29,7 @@ class Request:
     roots: Pairs = ()
     aliases: tuple[tuple[str, str], ...] = ()
     withheld: tuple[str, ...] = ()
+    taken: Pairs = ()
 
     def text(self) -> str:
         return json.dumps(asdict(self))
@@ -38,7 +39,7 @@ class Request:
         """Raises :class:`Refused`."""
         try:
             written = json.loads(text)
-            for name in ("roots", "aliases"):
+            for name in ("roots", "aliases", "taken"):
                 written[name] = tuple((str(one), other) for one, other in written.get(name, ()))
             written["withheld"] = tuple(map(str, written.get("withheld", ())))
             return cls(**written)

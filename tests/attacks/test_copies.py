@@ -10,12 +10,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from spark_jobs.replication.round import replicate
 from tests.attacks.inhabited import somebody
 from tests.attacks.test_scopes import OURS, scoped
 from tests.ingest.metadata import writing as w
 from tests.webapp import builders
 from webapp.accounts.roles import Role
 from webapp.replication import work_keys
+from webapp.replication.execution import request_of
 from webapp.replication.models import Replica
 from webapp.storage.models import StorageRoot
 from webapp.work.perform import perform
@@ -108,3 +110,51 @@ def test_an_order_of_who_sees_more_reads_no_more_for_who_asked(lured: Path) -> N
     with pytest.raises(Exception, match="is not copied"):
         perform(work_keys.key_of(Replica.objects.get()), even_if_not_due=True)
     assert copied(lured) == []
+
+
+def replica_of_theirs(folder: Path, needed: Path) -> Replica:
+    """Complete, of their checkpoint 3."""
+    source = needed.parents[1]
+    checkpoint(source, 3, needed)
+    row = Replica.objects.create(
+        name="theirs-1",
+        cluster="theirs",
+        job_id=THEIRS,
+        source=f"file:{source}",
+        destination=f"file:{folder}",
+        every_s=60,
+        created_at=timezone.now(),
+    )
+    assert replicate(request_of(row)).state == "complete"
+    return row
+
+
+TAKEN = ("copies/theirs", "copies/theirs/", "copies/x/../theirs", "copies/theirs/_weir/rounds/00000002", "copies", "theirs/x", "kept/y")
+
+
+@pytest.mark.parametrize("place", TAKEN)
+def test_a_place_that_is_taken_is_refused_and_nobody_is_told_whose_it_is(lured: Path, secret: Path, place: str) -> None:
+    replica_of_theirs(lured.parent / "theirs", secret)
+    home = lured.parents[1]
+    StorageRoot.objects.filter(clusters__name="theirs").update(quarantine_uri=f"file:{home}/kept")
+    page = ask(signed_in(scoped(Role.ADMIN)), f"file:{home}/{place}")
+    assert not Replica.objects.filter(cluster=OURS).exists()
+    assert "That place is taken" in page
+    assert THEIRS not in page and str(home / "theirs") not in page
+
+
+@pytest.mark.parametrize("place", ["theirs", "theirs/_weir/rounds/00000002", ""])
+def test_a_round_writes_nothing_where_an_earlier_copy_is_and_that_one_goes_on(lured: Path, secret: Path, place: str) -> None:
+    """The rows are of before this was refused, or two were asked for at one moment."""
+    first = replica_of_theirs(lured.parent / "theirs", secret)
+    there = {path for path in lured.parent.rglob("*") if path.is_file()}
+    ask(signed_in(somebody(Role.ADMIN)), f"file:{lured}")
+    written = f"file:{lured.parent / place}{'/' if place == 'theirs' else ''}"
+    Replica.objects.filter(cluster=OURS).update(destination=written)
+    ours = Replica.objects.get(cluster=OURS)
+    with pytest.raises(Exception, match="is taken") as refusal:
+        replicate(request_of(ours))
+    assert THEIRS not in str(refusal.value)
+    assert {path for path in lured.parent.rglob("*") if path.is_file()} == there
+    checkpoint(secret.parents[1], 4, secret)
+    assert replicate(request_of(first)).checkpoint_id == 4
