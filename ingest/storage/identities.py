@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from ingest.records import Skip
 from ingest.storage.directories import Directories
-from ingest.uris import canonical, is_below
+from ingest.storage.roots import Root
+from ingest.uris import Spellings, canonical, is_below
 
 SECOND_NAME = "second_name"
 """Reason of the ``Skip`` of a directory that was listed under another name as well."""
@@ -98,6 +99,13 @@ def overlap(place: str, other: str) -> bool:
         return _holds(other, str(above))
     except FileNotFoundError:
         return False
+
+
+def overlapping(one: Root, other: Root, spellings: Spellings) -> bool:
+    """Whether one might lie in the other, by what Flink or Weir calls them or by what is at these places."""
+    names, others = ({root.uri, canonical(root.reading, spellings)} for root in (one, other))
+    named = any(is_below(name, place) or is_below(place, name) for name in names for place in others)
+    return named or overlap(one.reading, other.reading)
 
 
 def _holds(outer: str, inner: str) -> bool:

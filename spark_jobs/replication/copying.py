@@ -50,7 +50,8 @@ def batches(entries: Sequence[Entry]) -> Iterator[Batch]:
 
 
 def origin_of(request: Request) -> Origin:
-    return Origin([Root(uri, read_at) for uri, read_at in request.roots], Spellings(request.aliases))
+    roots = [Root(uri, read_at) for uri, read_at in request.roots]
+    return Origin(roots, Spellings(request.aliases), frozenset(request.withheld))
 
 
 def copy_batch(request: Request, round_: int, batch: Batch) -> list[Failure]:

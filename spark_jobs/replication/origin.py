@@ -32,15 +32,28 @@ class Found:
 
 @dataclass(frozen=True)
 class Origin:
+    """``withheld``: URIs of roots that hold what whoever asked for the copy does not see."""
+
     roots: Sequence[Root]
     spellings: Spellings
+    withheld: frozenset[str] = frozenset()
 
     def root_of(self, path: str) -> Root:
-        """The one that a canonical path lies below. Raises :class:`Refused` for what is below no registered root."""
-        within = [root for root in self.roots if is_below(path, root.uri)]
-        if not within:
-            raise Refused(f"{path} is below no registered storage root; register the root that it lies in, then replicate again.")
-        return max(within, key=lambda root: len(root.uri))
+        """The one that a canonical path lies below.
+
+        Raises :class:`Refused` for what is below none that may be read. Whether there is another root is not said.
+        """
+        root = max(
+            (root for root in self.roots if is_below(path, root.uri)),
+            key=lambda root: len(root.uri),
+            default=None,
+        )
+        if root is None or root.uri in self.withheld:
+            raise Refused(
+                f"{path} is below no registered storage root that this copy may read. Register its root, or "
+                "have somebody who sees every cluster of that root ask for the copy again (manage.py replicate, with its destination)."
+            )
+        return root
 
     def checkpoints(self, source: str) -> Iterator[Found]:
         """Newest first. Raises ``OSError`` where the directory cannot be listed."""

@@ -85,9 +85,9 @@ class Replica:
                 folders.make(Path(replica.reading))
             with suppress(AlreadyWritten):
                 replica.records.write(MARKER, json.dumps(marker).encode())
-        if (found := json.loads(replica.records.read(MARKER))) != marker:
-            whose = f"{str(found.get('replica'))[:40]} of {str(found.get('source'))[:200]}"
-            raise Refused(f"{replica.reading} holds the copy {whose}; name another directory.")
+        if json.loads(replica.records.read(MARKER)) != marker:
+            # Whose it is, is nothing for whoever asked for this one.
+            raise Refused(f"{replica.reading} holds another copy; name another directory.")
         return replica
 
     def at(self, name: str) -> str:

@@ -18,7 +18,8 @@ COMPLETE, UP_TO_DATE, NOTHING = "complete", "up_to_date", "nothing"
 class Request:
     """``source``: the directory of a job, canonical. ``destination`` as Flink is to read it; ``read_at`` where Weir reaches it.
 
-    ``roots``: every registered root, canonical, and where it is read. ``aliases`` as of :class:`ingest.uris.Spellings`.
+    ``roots``: every registered root, canonical, and where it is read; nothing of the ``withheld`` ones is read.
+    ``aliases`` as of :class:`ingest.uris.Spellings`. ``taken``: other places that nothing is written to, as ``roots``.
     """
 
     replica: str
@@ -27,6 +28,8 @@ class Request:
     read_at: str | None = None
     roots: Pairs = ()
     aliases: tuple[tuple[str, str], ...] = ()
+    withheld: tuple[str, ...] = ()
+    taken: Pairs = ()
 
     def text(self) -> str:
         return json.dumps(asdict(self))
@@ -36,8 +39,9 @@ class Request:
         """Raises :class:`Refused`."""
         try:
             written = json.loads(text)
-            for name in ("roots", "aliases"):
+            for name in ("roots", "aliases", "taken"):
                 written[name] = tuple((str(one), other) for one, other in written.get(name, ()))
+            written["withheld"] = tuple(map(str, written.get("withheld", ())))
             return cls(**written)
         except (ValueError, TypeError, AttributeError) as error:
             raise Refused(f"This is no request of a replication ({error}); `manage.py replicate` writes them.") from error

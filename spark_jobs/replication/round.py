@@ -19,7 +19,8 @@ from ingest.metadata.handles import handles
 from ingest.metadata.reader import read_pieces
 from ingest.metadata.rewriting import rewrite
 from ingest.storage import tree
-from ingest.storage.identities import overlap
+from ingest.storage.identities import overlapping
+from ingest.storage.roots import Root
 from ingest.uris import canonical, is_below
 from spark_jobs.replication import replica as records
 from spark_jobs.replication.copying import CopyAll, Failure, batches, in_threads, origin_of
@@ -47,24 +48,24 @@ class Overtaken(NotCopied):
 
 def replicate(request: Request, copy_all: CopyAll = in_threads, say: Say = lambda _: None) -> Result:
     """Raises ``Refused``, ``NotCopied``, ``TreeError`` and what listing raises."""
-    refuse_origin(request)
+    refuse_taken(request)
     return _Run(request, origin_of(request), Replica.opened(request), copy_all, say).run()
 
 
-def refuse_origin(request: Request) -> None:
-    """Raises :class:`Refused` where the destination lies in a registered root, or a root in it, by name or by what is at its place."""
-    there = Replica(request)
+def refuse_taken(request: Request) -> None:
+    """Raises :class:`Refused` where the destination lies in a registered root or another place that is taken, or one in it.
+
+    Whose that is, is nothing for whoever asked for the copy.
+    """
     origin = origin_of(request)
     origin.root_of(request.source)
-    places = {canonical(place, origin.spellings) for place in (there.uri, there.reading)}
-    for root in origin.roots:
-        others = {root.uri, canonical(root.reading, origin.spellings)}
-        named = any(is_below(one, other) or is_below(other, one) for one in places for other in others)
-        if named or overlap(there.reading, root.reading):
-            raise Refused(
-                f"The destination {request.destination} overlaps the storage root {root.uri}: a copy is never written where "
-                "checkpoints are. Name a directory outside all registered roots."
-            )
+    place = Root.of(request.destination, request.read_at, origin.spellings)
+    others = [*origin.roots, *(Root.of(uri, read_at, origin.spellings) for uri, read_at in request.taken)]
+    if any(overlapping(place, other, origin.spellings) for other in others):
+        raise Refused(
+            f"The destination {request.destination} is taken: a copy lies neither in or around a storage root nor in or around "
+            "another copy. Name another directory."
+        )
 
 
 class _Run:
@@ -143,6 +144,7 @@ class _Run:
         return plan
 
     def _copy(self, plan: Plan, ledger: Ledger) -> None:
+        self._refuse_withheld(plan)
         names = [entry.name for entry in plan.entries]
         there = self.replica.sizes(names)
         # What an interrupted round wrote without noting it is compared with its original.
@@ -154,6 +156,20 @@ class _Run:
         missing = [entry.name for entry in plan.entries if there.get(entry.name) != entry.bytes]
         if missing:
             raise NotCopied(f"{len(missing):,} files are not in the copy although they were copied, {missing[0]} among them.")
+
+    def _refuse_withheld(self, plan: Plan) -> None:
+        """Also what the copy has from before: a checkpoint is copied whole, or not at all."""
+        refused: list[Refused] = []
+        for entry in plan.entries:
+            try:
+                self.origin.root_of(entry.path)
+            except Refused as error:
+                refused.append(error)
+        if refused:
+            raise NotCopied(
+                f"Checkpoint {plan.checkpoint_id} is not copied: it needs {len(refused):,} of {len(plan.entries):,} "
+                f"files from elsewhere. The first: {refused[0]}"
+            )
 
     def _complete(self, plan: Plan) -> None:
         with _scratch(self.replica.read(plan.round, records.ORIGIN) or b"") as original, _scratch(b"") as moved:

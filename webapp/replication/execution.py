@@ -12,6 +12,7 @@ from spark_jobs.replication.request import COMPLETE, Request, Result, result_of
 from webapp.checkpoints.models import CheckpointFact
 from webapp.replication import findings
 from webapp.replication.models import Replica, ReplicaRound
+from webapp.replication.registration import earlier, places_of
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 from webapp.work import spark_process
@@ -53,8 +54,25 @@ def _run(request: Request, record: RunRecord) -> Result:
 
 
 def request_of(row: Replica) -> Request:
-    roots = tuple((root.uri, root.read_at or None) for root in StorageRoot.objects.all())
-    return Request(row.name, row.source, row.destination, row.read_at or None, roots, spellings().aliases)
+    roots = list(StorageRoot.objects.prefetch_related("clusters"))
+    return Request(
+        row.name,
+        row.source,
+        row.destination,
+        row.read_at or None,
+        tuple((root.uri, root.read_at or None) for root in roots),
+        spellings().aliases,
+        tuple(root.uri for root in roots if not _may_read(row, root)),
+        tuple((place.uri, place.read_at) for place in places_of(earlier(row))),
+    )
+
+
+def _may_read(row: Replica, root: StorageRoot) -> bool:
+    """Its ``_metadata`` may name any path: a root is read where whoever asked for the copy sees all of it."""
+    if row.asker_clusters is None:
+        return True
+    writers = {cluster.name for cluster in root.clusters.all()}
+    return bool(writers) and writers <= {row.cluster, *row.asker_clusters}
 
 
 def keep(row: Replica, result: Result, now: datetime) -> None:

@@ -1,16 +1,20 @@
 """Asking for a copy of a job's checkpoints, and what is checked first."""
 
 import uuid
+from collections.abc import Iterable
 from datetime import datetime
 
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from ingest.local_directories import refusal_of_tree
-from ingest.storage.identities import overlap
-from ingest.storage.roots import local_path
+from ingest.storage.identities import overlapping
+from ingest.storage.roots import Root
 from ingest.uris import BadUri, canonical, is_below
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
+from webapp.lib import scopes
 from webapp.lib.refusals import InputRefused
 from webapp.replication.models import Replica
 from webapp.storage.auditing.audit_request import spellings
@@ -35,7 +39,10 @@ def source_of(job: JobCurrent) -> str:
 def register(
     job: JobCurrent, destination: str, *, name: str, at: datetime, read_at: str = "", source: str = "", every_s: int = DEFAULT_EVERY_S
 ) -> Replica:
-    """One copy of a job; one that was stopped goes on, or makes room for one elsewhere. Raises :class:`InputRefused`."""
+    """One copy of a job; one that was stopped goes on, or makes room for one elsewhere. Raises :class:`InputRefused`.
+
+    What whoever asks sees now is kept with it: rounds read nothing else.
+    """
     if not LEAST_EVERY_S <= every_s <= MOST_EVERY_S:
         raise InputRefused(
             {
@@ -44,11 +51,11 @@ def register(
             }
         )
     try:
-        place = canonical(destination, spellings())
+        place = Root.of(destination, read_at or None, spellings())
         source = canonical(source, spellings()) if source else source_of(job)
     except BadUri as error:
         raise InputRefused({"destination": str(error)}) from error
-    if refused := refusal_of_tree(read_at or place):
+    if refused := refusal_of_tree(read_at or place.uri):
         raise InputRefused({"destination": translated(refused)})
     if not StorageRoot.objects.exists() or not any(is_below(source, root) for root in StorageRoot.objects.values_list("uri", flat=True)):
         raise InputRefused(
@@ -57,45 +64,55 @@ def register(
                 % {"source": source}
             }
         )
-    _refuse_overlap(job, place, read_at)
-    stopped = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
-    if stopped and (canonical(stopped.destination, spellings()), stopped.source) != (place, source):
-        if stopped.enabled:
-            raise InputRefused(
-                {
-                    "destination": gettext("The job is copied to %(destination)s already; stop that first (--stop).")
-                    % {"destination": stopped.destination}
-                }
+    known = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
+    is_new = known is None or (canonical(known.destination, spellings()), known.source) != (place.uri, source)
+    _refuse_taken(place, Replica.objects.exclude(cluster=job.cluster, job_id=job.job_id) if known is None or is_new else earlier(known))
+    if known and is_new and known.enabled:
+        raise InputRefused(
+            {
+                "destination": gettext("The job is copied to %(destination)s already; stop that first (--stop).")
+                % {"destination": known.destination}
+            }
+        )
+    asked = {"source": source, "destination": destination.rstrip("/"), "read_at": read_at, "created_at": at, "created_name": name[:200]}
+    try:
+        with transaction.atomic():
+            if known and is_new:
+                known.delete()
+            row, _ = Replica.objects.get_or_create(
+                cluster=job.cluster, job_id=job.job_id, defaults={"name": uuid.uuid4().hex, "every_s": every_s, **asked}
             )
-        stopped.delete()
-    row, _ = Replica.objects.get_or_create(
-        cluster=job.cluster,
-        job_id=job.job_id,
-        defaults={
-            "name": uuid.uuid4().hex,
-            "source": source,
-            "destination": destination.rstrip("/"),
-            "read_at": read_at,
-            "every_s": every_s,
-            "created_at": at,
-            "created_name": name[:200],
-        },
-    )
+    except IntegrityError:  # somebody else asked for the same place at this moment
+        raise _taken() from None
+    scope = scopes.current()
+    row.asker_clusters = None if scope.is_everything else sorted(scope.clusters)
     row.every_s, row.enabled = every_s, True
-    row.save(update_fields=["every_s", "enabled"])
+    row.save(update_fields=["every_s", "enabled", "asker_clusters"])
     return row
 
 
-def _refuse_overlap(job: JobCurrent, place: str, read_at: str) -> None:
-    """A copy is written neither where checkpoints are nor where another copy is; each round checks the first again."""
-    others = Replica.objects.exclude(cluster=job.cluster, job_id=job.job_id)
-    taken = [(root.uri, root.read_at or root.uri, gettext("storage root")) for root in StorageRoot.objects.all()]
-    taken += [(canonical(one.destination, spellings()), one.read_at or one.destination, gettext("copy at")) for one in others]
-    for uri, reading, what in taken:
-        if is_below(place, uri) or is_below(uri, place) or overlap(local_path(read_at or place), local_path(reading)):
-            raise InputRefused(
-                {
-                    "destination": gettext("It overlaps the %(what)s %(uri)s: name a directory outside roots and copies.")
-                    % {"what": what, "uri": uri}
-                }
-            )
+def _refuse_taken(place: Root, others: QuerySet[Replica]) -> None:
+    """Looks at all rows, also at those that whoever asks does not see; each round looks again."""
+    with scopes.everything():
+        taken = [*(Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()), *places_of(others)]
+    if any(overlapping(place, one, spellings()) for one in taken):
+        raise _taken()
+
+
+def earlier(copy: Replica) -> QuerySet[Replica]:
+    """Copies that were asked for before: of two that overlap, the first keeps its place."""
+    return Replica.objects.filter(pk__lt=copy.pk)
+
+
+def places_of(copies: Iterable[Replica]) -> list[Root]:
+    """Where no other copy may be written, beside roots: these, and quarantines."""
+    quarantines = StorageRoot.objects.exclude(quarantine_uri="").values_list("quarantine_uri", flat=True)
+    return [
+        *map(Root, quarantines),
+        *(Root.of(one.destination, one.read_at or None, spellings()) for one in copies),
+    ]
+
+
+def _taken() -> InputRefused:
+    """The same whatever is there, and whose ever it is."""
+    return InputRefused({"destination": gettext("That place is taken: name a directory outside storage roots and other copies.")})

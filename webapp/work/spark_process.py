@@ -8,6 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ingest import log_lines
+from ingest.redaction.texts import redact
 from spark_jobs import previous_run
 from webapp.work import forked_spark, subprocesses
 from webapp.work.hints import Task
@@ -40,14 +41,24 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
     # Storage options hold keys, and arguments can be seen by everybody on the machine: they go by the environment.
     environment = {**os.environ, **log_lines.environment(), "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
     log = _log_file(name)
+    # Standard output is read beside standard error: the last line of both need not be the reason, which a job prefixes with its name.
+    reason = ""
+
+    def note(line: str) -> None:
+        nonlocal reason
+        if line.startswith(f"spark_jobs {arguments[0]}: "):
+            reason = redact(line.strip()[:500])
+        record.note(line)
+
     try:
-        code = forked_spark.run(settings.SPARK_MODULE, arguments, environment, log, settings.WEIR.spark_timeout_s, record.say, record.note)
+        code = forked_spark.run(settings.SPARK_MODULE, arguments, environment, log, settings.WEIR.spark_timeout_s, record.say, note)
     except subprocesses.TimedOut as error:
         raise SparkFailed(f"The Spark job {name} was stopped: {error}") from None
+    reason = reason or record.last_line
     if code == previous_run.LOST:
-        raise PreviousLost(record.last_line.partition(": ")[2] or "The run before is lost.")
+        raise PreviousLost(reason.partition(": ")[2] or "The run before is lost.")
     if code:
-        raise SparkFailed(f"The Spark job ended with exit code {code}: {record.last_line or 'it printed nothing'} (log: {log})")
+        raise SparkFailed(f"The Spark job ended with exit code {code}: {reason or 'it printed nothing'} (log: {log})")
 
 
 def interrupting(run: PipelineRun) -> list[str]:

@@ -59,7 +59,7 @@ def test_an_origin_in_a_store_is_copied_here_and_not_touched(store: Any, world: 
     assert [content for _, content in state_of(copies(world.copy)[0])] == expected
     store.invalidate_cache()
     assert {key: (info["ETag"], info["LastModified"]) for key, info in store.find("state/ckpt", detail=True).items()} == before
-    with pytest.raises(Refused, match="overlaps"):
+    with pytest.raises(Refused, match="is taken"):
         replicate(replace(request, destination="s3a://state/ckpt/copy"))
 
 

@@ -97,7 +97,7 @@ def test_an_operator_may_use_the_bucket_of_a_root(world: World, operator: Client
 
 
 def test_destinations_in_roots_and_odd_paces_are_refused_with_the_reason(world: World, administrator: Client) -> None:
-    assert "It overlaps the storage root" in ask(administrator, f"file:{world.root}/copy")
+    assert "That place is taken" in ask(administrator, f"file:{world.root}/copy")
     assert "Give 10 to 604,800 seconds." in ask(administrator, "file:/tmp/copy-of-orders", every_s="1")
     assert "Name a directory as Flink reads it" in ask(administrator, "file:/tmp/copy-of-orders", every_s="soon")
     assert not Replica.objects.exists()

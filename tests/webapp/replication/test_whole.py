@@ -125,7 +125,7 @@ def test_where_a_copy_may_not_lie_none_is_asked_for(world: World, job: JobCurren
     run(str(world.copy))
     assert "already" in refused(str(world.folder / "two"))[1]
     other = builders.job("prod-eu", at=timezone.now(), job_id="ee" * 16)
-    with pytest.raises(CommandError, match="overlaps the copy at"):
+    with pytest.raises(CommandError, match="is taken"):
         call_command("replicate", "prod-eu", other.job_id, str(world.copy / "within"), "--source", f"file:{world.root}/x")
 
 
