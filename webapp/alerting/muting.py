@@ -1,31 +1,26 @@
 """What holds alerts back: a cluster that is not seen, maintenance, silences. What is unmuted is notified, as it then stands.
 
-A cluster that is not seen holds back only what was not seen since either, and half of all clusters at once hold back nothing: then it is
-Weir itself that does not see. What is critical is notified in any case, later, unless people mute it before it is over.
+What is critical and held back by a cluster is notified in any case, later, unless people mute it before it is over.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.db.models import F, Q
+from django.db.models import Q
 
 from webapp.alerting.alert_rows import ROWS_AT_ONCE, life_of, put
-from webapp.alerting.choices import BLIND, OPEN, AlertState, Happened, Mute, Notified
+from webapp.alerting.blind_mutes import CRITICAL_RANK, BlindMutes
+from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.lifecycle import muted, unmuted
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
-from webapp.findings.choices import SEVERITY_RANK, Severity
-from webapp.fleet.models import Cluster
 from webapp.lib.chunks import chunks
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import Matcher, match_all
 from webapp.lib.row_updates import write
 
 UNREAD = ("title", "cause", "next_step", "evidence")
-JUDGED_AGAIN_AFTER = timedelta(seconds=60)
-"""So long after a cluster is seen again its jobs are judged by what is new: what is no longer seen by then is not notified."""
-CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 FIELDS = ("muted_by", "inhibited_by", "silence", "maintenance", "told", "tell_since")
 
 
@@ -49,13 +44,9 @@ class _Rule:
 
 
 class Mutes:
-    """All that holds alerts back at one instant: three queries. The first reason of blind, maintenance, silence counts."""
+    """All that holds alerts back at one instant: five queries at most. The first reason of blind, maintenance, silence counts."""
 
     def __init__(self, now: datetime) -> None:
-        blind = Alert.objects.open().filter(rule=BLIND, job_id="").exclude(cluster="").order_by("id")
-        rows = {one.cluster: one for one in blind.only("cluster", "episode_at", "quiet_since")}
-        self.blind: dict[str, Alert] = {} if _is_weirs_own(rows.values()) else rows
-        self._seen_since = now - JUDGED_AGAIN_AFTER
         windows = [
             _Rule(Held(Mute.MAINTENANCE, one.pk, one.until(now)), one.since(now), one.parsed_matchers)
             for one in MaintenanceWindow.objects.active(now)
@@ -65,6 +56,7 @@ class Mutes:
             for one in Silence.objects.active(now).order_by("-ends_at")
         ]
         self._rules = [*windows, *silences]
+        self.blind = BlindMutes(now, lambda row: bool(self._by_people(row).by))
 
     @property
     def any_by_label(self) -> bool:
@@ -72,43 +64,22 @@ class Mutes:
 
     def of(self, row: Alert) -> Held:
         """``row`` is read with its finding."""
-        parent = self.blind.get(row.cluster)
-        if parent is not None and not (row.rule == BLIND and not row.job_id) and self._holds(parent, row):
-            return Held(Mute.BLIND, parent.pk)
+        parent = self.blind.of(row)
+        return self._by_people(row) if parent is None else Held(Mute.BLIND, parent.pk)
+
+    def _by_people(self, row: Alert) -> Held:
         if not self._rules:
             return Held()
         labels = matched_labels(row)
         return next((one.held for one in self._rules if one.holds(row, labels)), Held())
 
-    def _holds(self, blind: Alert, row: Alert) -> bool:
-        last_seen = row.finding.last_seen if row.finding else row.episode_at
-        return last_seen <= blind.episode_at and (row.quiet_since is not None or not self._is_over(blind))
-
-    def _is_over(self, blind: Alert) -> bool:
-        return blind.quiet_since is not None and blind.quiet_since <= self._seen_since
-
-    def stay_held(self) -> Q:
-        """Most of what a dark cluster holds back stays held back by the same alert."""
-        over = [one.pk for one in self.blind.values() if self._is_over(one)]
-        dark = [one.pk for one in self.blind.values() if not self._is_over(one)]
-        by_same = Q(inhibited_by__in=dark) | Q(inhibited_by__in=over, quiet_since__isnull=False)
-        seen = Q(finding__last_seen__gt=F("inhibited_by__episode_at"))
-        ended = Q(state=AlertState.RESOLVED, told=Notified.NOTHING, severity_rank__lt=CRITICAL_RANK)
-        return Q(muted_by=Mute.BLIND) & by_same & ~seen & ~ended
-
-
-def _is_weirs_own(blind: Iterable[Alert]) -> bool:
-    """Half of the clusters are not seen at once, of few as of many."""
-    watched = set(Cluster.objects.meant_to_run().values_list("name", flat=True))
-    dark = sum(one.quiet_since is None and one.cluster in watched for one in blind)
-    return dark > 0 and 2 * dark >= len(watched)
-
 
 def affected_by(mutes: Mutes) -> Iterator[list[int]]:
     """Numbers of alerts that are or may be held back, some at once."""
-    concerned = (Q(state__in=OPEN) | Q(tell_since__isnull=False)) & (Q() if mutes.any_by_label else Q(cluster__in=list(mutes.blind)))
+    of_some = Q() if mutes.any_by_label else Q(cluster__in=list(mutes.blind.by_cluster))
+    concerned = (Q(state__in=OPEN) | Q(tell_since__isnull=False)) & of_some | ~Q(muted_by=Mute.NONE)
     # What stays held back need not be read again.
-    found = Alert.objects.filter(concerned | ~Q(muted_by=Mute.NONE)).exclude(mutes.stay_held()).order_by("id").values_list("pk", flat=True)
+    found = Alert.objects.filter(concerned).exclude(mutes.blind.stay_held()).order_by("id").values_list("pk", flat=True)
     return chunks(list(found), ROWS_AT_ONCE)
 
 

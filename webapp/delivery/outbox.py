@@ -1,7 +1,7 @@
 """Putting notices into the outbox, inside the transaction that wrote their alerts."""
 
 import logging
-from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -13,7 +13,7 @@ from webapp.delivery.models import Delivery, DeliveryAlert, Endpoint
 from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 from webapp.findings.choices import SEVERITY_RANK
-from webapp.lib.labels import matched_labels
+from webapp.lib.labels import Labelled, matched_labels
 from webapp.lib.matchers import BadMatcher, Matcher, match_all
 from webapp.lib.uids import new_uid
 from webapp.work import hints
@@ -26,6 +26,21 @@ _RANK: dict[str, int] = {severity.value: rank for severity, rank in SEVERITY_RAN
 TASK = hints.Task("alerts.deliver", schedule.ALERTS, 300)
 
 
+@dataclass(frozen=True)
+class Wants:
+    """Which alerts an endpoint is notified of."""
+
+    matchers: tuple[Matcher, ...]
+    min_rank: int
+
+    def takes(self, alert: Labelled) -> bool:
+        return _RANK.get(alert.severity, 0) >= self.min_rank and match_all(self.matchers, matched_labels(alert))
+
+
+def wants_of(endpoint: Endpoint) -> Wants:
+    return Wants(matchers_of(endpoint), endpoint.min_rank)
+
+
 def queue(notice: Notice) -> int:
     """One delivery for every endpoint the notice has news for; returns how many. To be called in a transaction.
 
@@ -36,11 +51,11 @@ def queue(notice: Notice) -> int:
 
 def queue_all(notices: list[Notice]) -> int:
     """As :func:`queue`, of several with few queries."""
-    endpoints = [(endpoint, matchers_of(endpoint), endpoint.min_rank) for endpoint in Endpoint.objects.filter(enabled=True)]
+    endpoints = [(endpoint, wants_of(endpoint)) for endpoint in Endpoint.objects.filter(enabled=True)]
     rows = []
     for notice in notices:
-        for endpoint, matchers, min_rank in endpoints:
-            part = part_for(notice, matchers, min_rank)
+        for endpoint, wants in endpoints:
+            part = part_for(notice, wants)
             if part is not None:
                 rows += [(delivery_of(one, endpoint), one.alerts) for one in _as_sent(part, endpoint)]
     return _insert(rows)
@@ -72,10 +87,9 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
     )
 
 
-def part_for(notice: Notice, matchers: Sequence[Matcher], min_rank: int) -> Notice | None:
-    """The notice as an endpoint with these matchers and this least severity gets it; ``None`` where nothing in it is new for it."""
-    ranked = (alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= min_rank)
-    wanted = tuple(alert for alert in ranked if match_all(matchers, matched_labels(alert)))
+def part_for(notice: Notice, wants: Wants) -> Notice | None:
+    """The notice as an endpoint that wants these gets it; ``None`` where nothing in it is new for it."""
+    wanted = tuple(alert for alert in notice.alerts if wants.takes(alert))
     if not wanted:
         return None
     part = notice.of(wanted)

@@ -1,0 +1,68 @@
+"""Clusters that are not seen: their alert holds back those of their jobs, from everybody who is notified of it instead.
+
+A cluster that is not seen holds back only what was not seen since either, and half of all clusters at once hold back nothing: then it is
+Weir itself that does not see. An alert that is pending, or muted itself, holds back nothing either: nobody would be notified of anything.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from django.db.models import F, Q
+
+from webapp.alerting.choices import BLIND, AlertState, Mute, Notified
+from webapp.alerting.models import Alert
+from webapp.delivery.models import Endpoint
+from webapp.delivery.outbox import Wants, wants_of
+from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.fleet.models import Cluster
+
+JUDGED_AGAIN_AFTER = timedelta(seconds=60)
+"""So long after a cluster is seen again its jobs are judged by what is new: what is no longer seen by then is not notified."""
+CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
+
+
+class BlindMutes:
+    """By cluster, the alert that holds back those of its jobs. ``is_muted``: whether people mute an alert. Three queries at most."""
+
+    def __init__(self, now: datetime, is_muted: Callable[[Alert], bool]) -> None:
+        open_rows = Alert.objects.open().filter(rule=BLIND, job_id="").exclude(cluster="").order_by("id")
+        rows = {one.cluster: one for one in open_rows.defer("title", "cause", "next_step", "evidence")}
+        told = [one for one in rows.values() if one.state == AlertState.FIRING and not is_muted(one)]
+        self.by_cluster: dict[str, Alert] = {} if _is_weirs_own(rows.values()) else {one.cluster: one for one in told}
+        self._seen_since = now - JUDGED_AGAIN_AFTER
+        self._unaware: dict[int, list[Wants]] = defaultdict(list)
+        """By number of such an alert, the endpoints that are not notified of it."""
+        for endpoint in Endpoint.objects.filter(enabled=True) if self.by_cluster else ():
+            wants = wants_of(endpoint)
+            for one in self.by_cluster.values():
+                if not wants.takes(one):
+                    self._unaware[one.pk].append(wants)
+
+    def of(self, row: Alert) -> Alert | None:
+        """The one that holds ``row`` back."""
+        blind = self.by_cluster.get(row.cluster)
+        if blind is None or (row.rule == BLIND and not row.job_id) or any(one.takes(row) for one in self._unaware[blind.pk]):
+            return None
+        last_seen = row.finding.last_seen if row.finding else row.episode_at
+        return blind if last_seen <= blind.episode_at and (row.quiet_since is not None or not self._is_over(blind)) else None
+
+    def _is_over(self, blind: Alert) -> bool:
+        return blind.quiet_since is not None and blind.quiet_since <= self._seen_since
+
+    def stay_held(self) -> Q:
+        """Most of what a dark cluster holds back stays held back by the same alert."""
+        of_all = [one for one in self.by_cluster.values() if not self._unaware[one.pk]]
+        over = [one.pk for one in of_all if self._is_over(one)]
+        dark = [one.pk for one in of_all if not self._is_over(one)]
+        by_same = Q(inhibited_by__in=dark) | Q(inhibited_by__in=over, quiet_since__isnull=False)
+        seen = Q(finding__last_seen__gt=F("inhibited_by__episode_at"))
+        ended = Q(state=AlertState.RESOLVED, told=Notified.NOTHING, severity_rank__lt=CRITICAL_RANK)
+        return Q(muted_by=Mute.BLIND) & by_same & ~seen & ~ended
+
+
+def _is_weirs_own(blind: Iterable[Alert]) -> bool:
+    """Half of the clusters are not seen at once, of few as of many, whoever is notified of them."""
+    watched = set(Cluster.objects.meant_to_run().values_list("name", flat=True))
+    dark = sum(one.quiet_since is None and one.cluster in watched for one in blind)
+    return dark > 0 and 2 * dark >= len(watched)
