@@ -90,6 +90,13 @@ def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> s
     return ""
 
 
+def listed_directory(path: str, environment: Mapping[str, str] = os.environ) -> str | None:
+    """The one of ``WEIR_READ_DIRS`` that a local file lies in, wherever links lead; None where it is in none, or not read."""
+    resolved = os.path.realpath(path)
+    found = next((place for place in read_directories(environment) if _is_within(resolved, place)), None)
+    return None if found is None or refusal_of_file(resolved, environment) else found
+
+
 def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> str:
     """Why no root, copy or quarantine may lie there, as a sentence: it is of Weir's own folders, or holds one."""
     if refused := refusal_of_chain(uri):

@@ -93,15 +93,27 @@ class AuditLogSource:
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataSource:
-    """Which ``_metadata`` may be read as evidence: local ones, and those below ``roots``, in bounds.
+class MetadataRoot:
+    """A registered root: its canonical URI, where the same tree is read ("" for the URI itself), and the names of the clusters
+    that it is read for; of none, for all.
+    """
 
-    ``roots`` are pairs of a canonical URI and where the same tree is read ("" for the URI itself); ``aliases`` are other spellings of
-    prefixes that Flink's paths may have.
+    uri: str
+    read_at: str = ""
+    clusters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataSource:
+    """Which ``_metadata`` may be read as evidence: those below ``roots`` of the cluster that names them, and local ones in
+    directories that ``WEIR_READ_DIRS`` lists, in bounds.
+
+    ``roots`` are all that there are: of those of other clusters nothing is read. ``aliases`` are other spellings of prefixes that
+    Flink's paths may have.
     """
 
     enabled: bool = True
-    roots: tuple[tuple[str, str], ...] = ()
+    roots: tuple[MetadataRoot, ...] = ()
     aliases: tuple[tuple[str, str], ...] = ()
     files_per_cycle: int = 20
     file_bytes: int = 8 * 1024 * 1024

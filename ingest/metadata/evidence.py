@@ -4,6 +4,7 @@ What cannot be reached stays unknown. That is said once for each directory, is n
 directory is tried again some minutes later.
 """
 
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,13 +15,16 @@ from typing import Any
 
 import fsspec
 
+from ingest import beneath
 from ingest.errors import Skipped
+from ingest.local_directories import listed_directory
 from ingest.metadata.files import NAME, MetadataFile
 from ingest.metadata.references import references
 from ingest.metadata.snapshot_selection import SnapshotSelection
 from ingest.metadata.snapshots import snapshot
 from ingest.records import Observed, Record, Reference, Skip, Snapshot
-from ingest.sources import MetadataSource
+from ingest.sources import MetadataRoot, MetadataSource
+from ingest.storage import tree
 from ingest.storage.instants import modified_at
 from ingest.storage.roots import Root, local_path
 from ingest.uris import BadUri, Spellings, canonical, is_below
@@ -59,7 +63,7 @@ def read_evidence(
     waiting = [str(path) for path in cursor.get("waiting") or ()]
     waiting = list(dict.fromkeys([*waiting, *selection.wanted(observed)]))[-MOST_WAITING:]
     records: list[Record] = []
-    reader = _Reader(source, dict(cursor.get("told") or {}), at, budget or EvidenceBudget())
+    reader = _Reader(source, cluster, dict(cursor.get("told") or {}), at, budget or EvidenceBudget())
     done = 0
     while done < min(len(waiting), source.files_per_cycle) and reader.budget.seconds > 0:
         records += reader.read(waiting[done])
@@ -78,11 +82,11 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
 
 
 class _Reader:
-    """``unreachable``: directory → when it was last found so, in epoch s."""
+    """``unreachable``: directory → when it was last found so, in epoch s; with a slash at its end: refused."""
 
-    def __init__(self, source: MetadataSource, unreachable: dict[str, float], at: datetime, budget: EvidenceBudget) -> None:
-        self._source, self._unreachable, self._at, self.budget = source, unreachable, at.timestamp(), budget
-        self._roots = [Root(uri, read_at or None) for uri, read_at in source.roots]
+    def __init__(self, source: MetadataSource, cluster: str, unreachable: dict[str, float], at: datetime, budget: EvidenceBudget) -> None:
+        self._source, self._cluster = source, cluster
+        self._unreachable, self._at, self.budget = unreachable, at.timestamp(), budget
         self._spellings = Spellings(source.aliases)
 
     def newest_unreachable(self) -> dict[str, float]:
@@ -95,11 +99,16 @@ class _Reader:
         except BadUri as error:
             return [Skip(snapshot[:500], "bad_path", str(error))]
         base = directory.rsplit("/", 2)[0]
+        try:
+            place = self._place(directory)
+        except ValueError as error:
+            # Beside it may lie what is read.
+            return self._skip_unreachable(base, directory, error, f"{base}/")
         if base in self.budget.unanswered or self._unreachable.get(base, 0) > self._at - TRY_AGAIN_AFTER_S:
             return []
         started = time.monotonic()
         try:
-            rows = self._within_time(directory)
+            rows = self._within_time(directory, *place)
         except Skipped as error:
             return [Skip(f"{directory}/{NAME}", "too_large" if isinstance(error, TooLarge) else "bad_metadata", str(error))]
         except Exception as error:  # a storage's client may raise anything
@@ -109,14 +118,7 @@ class _Reader:
         self._unreachable.pop(base, None)
         return rows
 
-    def _within_time(self, directory: str) -> list[Reference | Snapshot]:
-        respelled = self._spellings.apply(directory)
-        root = next((root for root in self._roots if is_below(respelled, root.uri)), None)
-        if root is None and not directory.startswith("file:"):
-            # Addresses come from Flink: only what an operator has registered is requested over a network.
-            raise ValueError("it is below no registered storage root; register the root to have it read")
-        read_at = root.readable(respelled) if root else local_path(directory)
-        within = root.reading if root else read_at
+    def _within_time(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
         if "://" not in read_at:
             return self._rows(directory, read_at, within)
         # Clients of storages have their own ideas of patience; the thread of one that never answers is left behind.
@@ -126,8 +128,47 @@ class _Reader:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
+    def _place(self, directory: str) -> tuple[str, str]:
+        """Where it is read, and what that is to lie below.
+
+        Paths come from a cluster, which may name any: only what an operator has registered for it, or listed, is looked at. Raises
+        ``ValueError`` for others; that does not depend on what is there.
+        """
+        respelled = self._spellings.apply(directory)
+        around = [root for root in self._source.roots if is_below(respelled, root.uri)]
+        found = max(around, key=lambda root: len(root.uri), default=None)
+        if found is not None and self._is_ours(found):
+            root = Root(found.uri, found.read_at or None)
+            return root.readable(respelled), root.reading
+        if not directory.startswith("file:"):
+            raise ValueError("it is below no registered storage root of this cluster; register the root to have it read")
+        listed = None if found else listed_directory(local_path(directory))
+        resolved = os.path.realpath(local_path(directory)) if listed else ""
+        if listed is None or self._is_of_others(resolved):
+            raise ValueError(
+                "it is below no registered storage root of this cluster, and in no directory that WEIR_READ_DIRS lists; "
+                "register the root to have it read"
+            )
+        return resolved, listed
+
+    def _is_ours(self, root: MetadataRoot) -> bool:
+        return not root.clusters or self._cluster in root.clusters
+
+    def _is_of_others(self, path: str) -> bool:
+        """Whether a local path without links leads to where a root of other clusters is read."""
+        others = (Root(root.uri, root.read_at or None).reading for root in self._source.roots if not self._is_ours(root))
+        return any("://" not in place and is_below(path, os.path.realpath(place)) for place in others)
+
     def _rows(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
         path = f"{read_at}/{NAME}"
+        if "://" not in path:
+            try:
+                local = tree.stat(path, within)
+            except tree.Gone:
+                # Subsumed meanwhile, unless the directory above is not there either.
+                with beneath.folder(within, beneath.steps(within, read_at)[:-1]):
+                    return []
+            return rows_of(MetadataFile(f"{directory}/{NAME}", local.bytes, local.modified, path, within), self._source.file_bytes)
         filesystem, inside = fsspec.core.url_to_fs(path)
         try:
             info = filesystem.info(inside)
@@ -142,9 +183,9 @@ class _Reader:
         file = MetadataFile(f"{directory}/{NAME}", size, modified, path, within)
         return rows_of(file, self._source.file_bytes)
 
-    def _skip_unreachable(self, base: str, directory: str, error: Exception) -> list[Record]:
-        is_reported = base in self._unreachable
-        self._unreachable[base] = self._at
+    def _skip_unreachable(self, base: str, directory: str, error: Exception, key: str = "") -> list[Record]:
+        is_reported = (key or base) in self._unreachable
+        self._unreachable[key or base] = self._at
         if isinstance(error, TooSlow):
             self.budget.unanswered.add(base)
         why = "it did not answer in time" if isinstance(error, TooSlow) else str(error) or type(error).__name__
