@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Least
 from django.utils.translation import gettext
 
 from webapp.alerting import evaluation_hint
@@ -21,13 +23,17 @@ AT_ONCE = 500
 
 
 def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime, *, name: str = "") -> int:
-    """Its notices are not repeated until it is resolved. Returns how many were not acknowledged before. ``name``: where it is no user."""
+    """Its notices are not repeated until it is resolved; that it grows worse than it is now is still notified.
+
+    Returns how many were not acknowledged before. ``name``: where it is no user.
+    """
     comment, name = clean(comment), name or user.get_username()[:200]
     with transaction.atomic():
         pks = list(_open(uids).filter(acknowledged_at__isnull=True).select_for_update().values_list("pk", flat=True))
         done = Alert.objects.filter(pk__in=pks, acknowledged_at__isnull=True).update(
-            acknowledged_by=user, acknowledged_name=name, acknowledged_at=now, acknowledge_comment=comment
-        )
+            acknowledged_by=user, acknowledged_name=name, acknowledged_at=now, acknowledge_comment=comment,
+            told_rank=Least(F("told_rank"), F("severity_rank")), milder_since=None,
+        )  # fmt: skip
         _note(pks, Happened.ACKNOWLEDGED, name, comment, now)
     return done
 

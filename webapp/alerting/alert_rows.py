@@ -14,7 +14,7 @@ from webapp.lib.row_updates import write
 ROWS_AT_ONCE = 500
 SAME = (
     "state", "starts_at", "episode_at", "ends_at", "fired_at", "resolved_at", "quiet_since", "firings", "flapping", "told", "told_rank",
-    "tell_since",
+    "milder_since", "tell_since",
 )  # fmt: skip
 TEXTS = ("job_name", "subject_kind", "subject", "confidence", "title", "cause", "next_step", "evidence")
 WRITTEN = (

@@ -28,7 +28,9 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
     """Returns how many changed. Call it in a transaction."""
     known = Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
     written = Written()
-    for row in Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known).defer(*UNREAD):
+    rows = Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known).defer(*UNREAD)
+    # Locked, since an acknowledgement may change what is written back.
+    for row in rows.select_for_update(of=("self",)):
         last, has_finding = life_of(row), bool(vars(row)["has_finding"])
         rule_policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
         policy = Policy(rule_policy.alerts, rule_policy.hold_before, rule_policy.hold_after, policies.is_recorded(row.cluster))

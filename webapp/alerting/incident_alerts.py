@@ -32,6 +32,7 @@ def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Eve
         return ()
     row.acknowledged_by_id, row.acknowledged_name = incident.acknowledged_by_id, incident.acknowledged_name
     row.acknowledged_at, row.acknowledge_comment = incident.acknowledged_at, incident.acknowledge_comment
+    row.told_rank, row.milder_since = min(row.told_rank, row.severity_rank), None
     return ((now, Happened.JOINED),)
 
 

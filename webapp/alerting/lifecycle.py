@@ -7,6 +7,7 @@ An identity (cluster, job, rule, subject) has one alert that is not resolved, at
 2. :func:`tick` lets time pass: a hold time before firing is over, or one before resolving.
 3. What overlaps the span of an alert in data time is that alert: reading the same data again notifies nobody twice.
 4. An alert whose end was not notified yet is opened again instead of being followed by another.
+5. What was milder than notified for long enough, and grows worse, is notified again; what flaps between severities is not.
 
 Fires and episodes count in data time, so that they count the same whether they are seen one by one or all at once.
 """
@@ -21,6 +22,9 @@ FLAPS = 3
 FLAP_WINDOW = timedelta(minutes=30)
 FLAP_QUIET = timedelta(minutes=10)
 """Three firings within half an hour: from then on it fires until it was quiet for ten minutes."""
+
+MILDER_FOR = timedelta(minutes=10)
+"""After so long at a lower severity than was notified, that one is what people know it by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Life:
     rank: int = 0
     told: str = Notified.NOTHING
     told_rank: int = 0
+    milder_since: datetime | None = None
     tell_since: datetime | None = None
 
     @property
@@ -95,6 +100,7 @@ class Step:
 
 def take(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """``last``: the alert of this identity that overlaps the episode, else its newest one."""
+    last = _known_as(last, now) if last else None
     if last is None or (last.is_settled and not last.overlaps(episode)):
         return _begin(last.fired if last else (), episode, policy, now) if policy.alerts else Step(None)
     if not policy.alerts:
@@ -147,7 +153,7 @@ def muted(last: Life) -> Life:
 def notified(last: Life) -> Life:
     """Its state is in a notice of its group."""
     what = Notified.RESOLVED if last.state == AlertState.RESOLVED else Notified.FIRING
-    return replace(last, told=what, told_rank=last.rank, tell_since=None)
+    return replace(last, told=what, told_rank=last.rank, milder_since=None, tell_since=None)
 
 
 def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
@@ -256,7 +262,15 @@ def _later_step(life: Life, events: list[Event], policy: Policy, now: datetime) 
 def _step(before: Life | None, life: Life, events: list[Event], now: datetime) -> Step:
     if before is not None and life.rank != before.rank and life.is_open:
         events = [*events, (now, Happened.SEVERITY)]
-    return Step(replace(life, tell_since=_notify_since(life, now)), tuple(events))
+    milder_since = (life.milder_since or now) if life.rank < life.told_rank else None
+    return Step(replace(life, milder_since=milder_since, tell_since=_notify_since(life, now)), tuple(events))
+
+
+def _known_as(life: Life, now: datetime) -> Life:
+    """By its present severity, where that has been lower than what was notified for long enough."""
+    if life.milder_since is None or now - life.milder_since < MILDER_FOR:
+        return life
+    return replace(life, told_rank=life.rank, milder_since=None)
 
 
 def _notify_since(life: Life, now: datetime) -> datetime | None:

@@ -154,7 +154,9 @@ def _queue(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime
 def _mark_notified(group: AlertGroup, news: Sequence[Alert], notices: int, now: datetime) -> None:
     for state, notified in ((AlertState.FIRING, Notified.FIRING), (AlertState.RESOLVED, Notified.RESOLVED)):
         for pks in chunks((row.pk for row in news if row.state == state), ROWS_AT_ONCE):
-            Alert.objects.filter(pk__in=pks).update(told=notified, told_rank=F("severity_rank"), told_at=now, tell_since=None)
+            Alert.objects.filter(pk__in=pks).update(
+                told=notified, told_rank=F("severity_rank"), milder_since=None, told_at=now, tell_since=None
+            )
     AlertGroup.objects.filter(pk=group.pk).update(
         last_notified_at=now, first_pending_at=None, next_due_at=None, notices=F("notices") + notices
     )

@@ -65,7 +65,8 @@ class Alert(models.Model):
     flapping = models.BooleanField(default=False)
 
     told = models.CharField(max_length=16, choices=Notified.choices, default=Notified.NOTHING, blank=True)
-    told_rank = models.PositiveSmallIntegerField(default=0)
+    told_rank = models.PositiveSmallIntegerField(default=0, help_text="severity that people know it by; a worse one is notified")
+    milder_since = models.DateTimeField(null=True, help_text="since when its severity is lower than that; null where it is not")
     told_at = models.DateTimeField(null=True)
     tell_since = models.DateTimeField(null=True, help_text="first evidence of what is still to be notified; null where nothing is")
     muted_by = models.CharField(max_length=16, choices=Mute.choices, default=Mute.NONE, blank=True)
