@@ -12,6 +12,7 @@ from ingest.discovery.declared_kubernetes import kubernetes_source
 from ingest.discovery.documents import MAX_BYTES, from_yaml
 from ingest.discovery.sources import DiscoverySource
 from ingest.errors import Refused, Skipped
+from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
 from ingest.regular_files import open_regular
@@ -149,7 +150,12 @@ def _logs(given: Any, where: str) -> LogSource | None:
     zone = text(logs, "time_zone", where) or "UTC"
     if zone not in available_timezones():
         raise ValueError(f"{where}: logs: 'time_zone' must be an IANA name such as Europe/Berlin")
-    return LogSource(globs, text(logs, "layout", where) or "flink", zone)
+    layout = text(logs, "layout", where) or "flink"
+    try:
+        zone_of("", layout_of(layout))
+    except Refused as error:
+        raise ValueError(f"{where}: logs: 'layout': {error}") from error
+    return LogSource(globs, layout, zone)
 
 
 def _prometheus(given: Any, where: str) -> PrometheusSource | None:

@@ -11,6 +11,7 @@ from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ingest.errors import Refused
+from ingest.flink_logs.log4j_patterns import compiled
 
 
 @dataclass(frozen=True)
@@ -115,36 +116,13 @@ CLOCK = rf"^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:[.,][0-9]{{1,9}})? ++{_BEFORE_MES
 
 _FLINK_PATTERN = re.compile(r"%d\{yyyy-MM-dd HH:mm:ss,SSS\} %-5p %-60c (?:\[?%[xX](?:\{[^}]*\})?\]? )?- %m(?:%n.*)?")
 
-_DATES = {
-    "": "yyyy-MM-dd HH:mm:ss,SSS",
-    "DEFAULT": "yyyy-MM-dd HH:mm:ss,SSS",
-    "DEFAULT_MICROS": "yyyy-MM-dd HH:mm:ss,SSSSSS",
-    "DEFAULT_PERIOD": "yyyy-MM-dd HH:mm:ss.SSS",
-    "ISO8601": "yyyy-MM-dd'T'HH:mm:ss,SSS",
-    "ISO8601_PERIOD": "yyyy-MM-dd'T'HH:mm:ss.SSS",
-    "ISO8601_BASIC": "yyyyMMdd'T'HHmmss,SSS",
-    "COMPACT": "yyyyMMddHHmmssSSS",
-}
-_LETTERS = {"yyyy": ("y", 4), "yy": ("y", 2), "MM": ("M", 2), "dd": ("d", 2), "HH": ("H", 2), "mm": ("m", 2), "ss": ("s", 2)}
-_CONVERTER = re.compile(r"%(?:-?[0-9]+)?(?:\.-?[0-9]+)?([A-Za-z]+|%)((?:\{[^{}]*\})*)")
-_NAMES = {
-    "d": "date", "date": "date", "p": "level", "level": "level", "le": "level",
-    "c": "logger", "logger": "logger", "lo": "logger", "C": "word", "class": "word",
-    "m": "message", "msg": "message", "message": "message", "n": "end",
-    "t": "text", "tn": "text", "thread": "text", "threadName": "text",
-    "x": "text", "NDC": "text", "X": "text", "mdc": "text", "MDC": "text",
-    "L": "word", "line": "word", "M": "word", "method": "word", "F": "word", "file": "word", "l": "text", "location": "text",
-    "r": "word", "relative": "word", "pid": "word", "processId": "word", "T": "word", "tid": "word", "threadId": "word",
-    "tp": "word", "threadPriority": "word", "sn": "word", "sequenceNumber": "word", "ex": "end", "throwable": "end", "xEx": "end",
-}  # fmt: skip
-_PIECES = {"level": r"([A-Z]+)", "logger": r"([^ \n]*)", "word": r"[^ \n]*", "text": r"[^\n]{0,300}?"}
-
 
 def layout_of(spec: str) -> Layout:
-    """The layout for ``flink`` or a log4j pattern; raises :class:`Refused` where it has no date or no message."""
+    """The layout for ``flink`` or a log4j pattern; raises :class:`Refused` where it has no date or no message, or parts without an end."""
     if spec in ("", "flink") or _FLINK_PATTERN.fullmatch(spec):
         return FLINK
-    return _Compiler(spec).layout()
+    found = compiled(spec)
+    return Layout(spec, found.opening, found.header, found.groups, found.second_regex, found.second_parts, found.zone)
 
 
 def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:
@@ -156,105 +134,6 @@ def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:
         raise Refused(f"There is no time zone {wanted!r}; give an IANA name such as UTC or Asia/Shanghai.") from error
 
 
-class _Compiler:
-    """Walks a pattern once from left to right and stops at the message: what follows it is on the same line."""
-
-    def __init__(self, pattern: str) -> None:
-        self._pattern = pattern
-        self._regex = ""
-        self._opening: str | None = ""
-        self._groups: list[str] = []
-        self._second_regex = ""
-        self._second_parts = ""
-        self._zone = ""
-
-    def layout(self) -> Layout:
-        at = 0
-        for match in _CONVERTER.finditer(self._pattern):
-            self._literal(self._pattern[at : match.start()])
-            at = match.end()
-            name, options = match.group(1), match.group(2)
-            if name == "%":
-                self._literal("%")
-                continue
-            kind = _NAMES.get(name)
-            if kind is None:
-                raise self._refused(f"it has %{name}, which is not supported")
-            if kind == "message":
-                return self._finished()
-            self._convert(kind, options)
-        raise self._refused("it has no message (%m)")
-
-    def _finished(self) -> Layout:
-        if not self._second_parts:
-            raise self._refused("it has no date (%d) before the message")
-        opening = self._opening or ""
-        header = self._regex
-        if opening:
-            header = header.removeprefix(_escaped(opening.removesuffix("20")))
-            header = header.replace("([0-9]{4}", "([0-9]{2}", 1) if opening.endswith("20") else header
-        second = self._second_regex.replace("[0-9]{4}", "[0-9]{2}", 1) if opening.endswith("20") else self._second_regex
-        header = header.replace(" * +", " +")  # two ways to eat the same spaces would cost their square
-        return Layout(self._pattern, opening, f"^{header}", tuple(self._groups), second, self._second_parts, self._zone)
-
-    def _literal(self, text: str) -> None:
-        if self._opening is not None and not self._second_parts:
-            self._opening += text
-        # Padding may stretch any run of spaces.
-        self._regex += re.sub(r"(?: )+", " +", _escaped(text))
-
-    def _convert(self, kind: str, options: str) -> None:
-        if kind == "date":
-            self._date(re.findall(r"\{([^{}]*)\}", options))
-        elif kind != "end":
-            if not self._second_parts:
-                self._opening = None
-            self._regex += _PIECES[kind] + (" *" if kind in ("level", "logger", "word") else "")
-            if kind in ("level", "logger"):
-                self._groups.append(kind)
-
-    def _date(self, options: list[str]) -> None:
-        if self._second_parts:
-            raise self._refused("it has two dates")
-        pattern = _DATES.get(options[0] if options else "", options[0] if options else "")
-        self._zone = options[1] if len(options) > 1 else ""
-        tokens = re.findall(r"'[^']*'|y+|M+|d+|H+|m+|s+|S+|n+|X+|Z+|z+|[A-Za-z]+|[^A-Za-z']+", pattern)
-        second = ""
-        for token in tokens:
-            if token in _LETTERS:
-                letter, digits = _LETTERS[token]
-                self._second_parts += letter
-                second += f"([0-9]{{{digits}}})"
-            elif set(token) == {"S"} and len(self._second_parts) == 6:
-                self._close_second(second)
-                second = ""
-                self._regex += f"([0-9]{{{len(token)}}})"
-                self._groups.append("fraction")
-            elif token[0].isalpha():
-                raise self._refused(f"its date has {token!r}; only years to fractions of a second in digits are supported")
-            else:
-                second += _escaped(token.strip("'"))
-        if sorted(self._second_parts) != sorted("yMdHms"):
-            raise self._refused(f"its date {pattern!r} lacks the day or the time of day")
-        if self._second_regex:
-            self._regex += second
-        else:
-            self._close_second(second)
-
-    def _close_second(self, second: str) -> None:
-        trail = re.search(r"[^)]*$", second)
-        tail = trail.group(0) if trail else ""
-        self._second_regex = second.removesuffix(tail)
-        begins_with_year = self._second_regex.startswith("([0-9]{4})")
-        self._opening = self._opening + "20" if self._opening is not None and begins_with_year else None
-        flat = self._second_regex.replace("(", "").replace(")", "")
-        self._regex += f"({flat}){tail}"
-        self._groups.append("second")
-
-    def _refused(self, why: str) -> Refused:
-        return Refused(f"The log layout {self._pattern!r} cannot be read: {why}. Use 'flink' or a log4j pattern with %d and %m.")
-
-
 def _offset(text: str | None) -> timezone | None:
     """``Z``, ``UTC``, ``+0800`` or ``+08:00``; ``None`` for none."""
     if not text:
@@ -262,7 +141,3 @@ def _offset(text: str | None) -> timezone | None:
     digits = text.replace(":", "")[1:] if text[0] in "+-" else "0000"
     minutes = int(digits[:2]) * 60 + int(digits[2:])
     return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", text)

@@ -22,6 +22,8 @@ SOURCES = (
     "ingest/discovery/zookeeper.py",
     "ingest/flink_logs/files.py",
     "ingest/flink_logs/layouts.py",
+    "ingest/flink_logs/log4j_dates.py",
+    "ingest/flink_logs/log4j_patterns.py",
     "ingest/flink_logs/probe.py",
     "ingest/local_directories.py",
     "ingest/flink_rest/bodies.py",

@@ -128,6 +128,8 @@ sources:
         ("{name: a, http_sd: {url: 'http://x'}, refresh_s: 1}", "from 5 to 3600"),
         ("{name: a, http_sd: {url: 'http://x'}, authorization: {credentials_file: /none}}", "credentials_file"),
         ("{name: a, http_sd: {url: 'http://x'}, labels: {n: 1}}", "quotes"),
+        ("{name: a, http_sd: {url: 'http://x'}, logs: {globs: [/x], layout: '%d %t%t~%m'}}", "nothing stands between"),
+        ("{name: a, http_sd: {url: 'http://x'}, logs: {globs: [/x], layout: '%d{ISO8601}{Mars} %m'}}", "no time zone"),
         ("{name: a, http_sd: {url: 'http://x'}}, {name: a, http_sd: {url: 'http://y'}}", "two sources"),
         ("1", "names with values"),
     ],

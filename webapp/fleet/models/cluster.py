@@ -12,6 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from ingest.discovery.operator_report import events_of
+from ingest.errors import Refused
+from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.local_directories import refusal_of_entry
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
@@ -159,6 +161,10 @@ class Cluster(LogStoreFields):
             globs = getattr(self, field)
             if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
                 raise ValidationError({field: gettext("Give a list of paths or globs.")})
+        try:
+            zone_of("", layout_of(self.log_layout))
+        except Refused as error:
+            raise ValidationError({"log_layout": translated(str(error))}) from error
         self._check_networks()
         for field in LOCAL_FIELDS:
             entered = getattr(self, field)

@@ -1,0 +1,187 @@
+"""A log4j ``PatternLayout`` → an expression for the first line of a record, which reads any line in a bounded time.
+
+No part gives back what it took: repetitions are possessive, and a text (such as the name of a thread) ends where all that stands
+before the next text first follows it, which is settled once, by an atomic group. So a line costs at most the longest text times
+the longest that may follow it, however many parts there are.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from ingest.flink_logs.log4j_dates import LogDate, date_of, no_layout
+
+LONGEST_PATTERN = 500
+MOST_PARTS = 20
+
+_CONVERTER = re.compile(r"%(?:-?[0-9]+)?(?:\.-?[0-9]+)?([A-Za-z]+|%)((?:\{[^{}]*\})*)")
+_KINDS = {
+    "d": "date", "date": "date", "p": "level", "level": "level", "le": "level",
+    "c": "logger", "logger": "logger", "lo": "logger", "C": "word", "class": "word",
+    "m": "message", "msg": "message", "message": "message", "n": "end",
+    "t": "text", "tn": "text", "thread": "text", "threadName": "text",
+    "x": "text", "NDC": "text", "X": "text", "mdc": "text", "MDC": "text",
+    "L": "word", "line": "word", "M": "word", "method": "word", "F": "word", "file": "word", "l": "text", "location": "text",
+    "r": "word", "relative": "word", "pid": "word", "processId": "word", "T": "word", "tid": "word", "threadId": "word",
+    "tp": "word", "threadPriority": "word", "sn": "word", "sequenceNumber": "word", "ex": "end", "throwable": "end", "xEx": "end",
+}  # fmt: skip
+_UNBOUNDED = ("logger", "word", "text")
+_SPACES = " {1,200}+"
+_PADDING = " {0,200}+"
+_OF_NAMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._$-")
+
+
+class _Part(NamedTuple):
+    kind: str
+    written: str
+    """Of a literal; of what is converted, as the pattern has it."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What a ``Layout`` has beside its name."""
+
+    opening: str
+    header: str
+    groups: tuple[str, ...]
+    second_regex: str
+    second_parts: str
+    zone: str
+
+
+def compiled(pattern: str) -> Compiled:
+    """Raises :class:`Refused` for a pattern that cannot be read."""
+    if len(pattern) > LONGEST_PATTERN:
+        raise no_layout(f"{pattern[:LONGEST_PATTERN]}…", f"it is longer than {LONGEST_PATTERN} characters")
+    parts, options = _parts(pattern)
+    _require_ends(pattern, parts)
+    date = date_of(pattern, options)
+    opening = ""
+    if date.begins_with_year and "date" in (parts[0].kind, parts[1].kind) and parts[0].kind in ("date", "literal"):
+        opening = (parts.pop(0).written if parts[0].kind == "literal" else "") + "20"
+    header, groups = _header(parts, date)
+    second = date.second
+    if opening:
+        header, second = (regex.replace("[0-9]{4}", "[0-9]{2}", 1) for regex in (header, second))
+    return Compiled(opening, f"^{header}", groups, second, date.parts, date.zone)
+
+
+def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
+    """Up to the message, which is the last of them: what follows it is on the same line. And the options of the date."""
+    found: list[_Part] = []
+    options: list[str] | None = None
+    at = 0
+    for match in _CONVERTER.finditer(pattern):
+        _add_literal(found, pattern[at : match.start()])
+        at = match.end()
+        name = match[1]
+        kind = "literal" if name == "%" else _KINDS.get(name)
+        if kind is None:
+            raise no_layout(pattern, f"it has %{name}, which is not supported")
+        if kind == "literal":
+            _add_literal(found, "%")
+        elif kind != "end":
+            found.append(_Part(kind, f"%{name}"))
+        if kind == "message":
+            break
+        if kind == "date":
+            if options is not None:
+                raise no_layout(pattern, "it has two dates")
+            options = re.findall(r"\{([^{}]*)\}", match[2])
+    else:
+        raise no_layout(pattern, "it has no message (%m)")
+    if options is None:
+        raise no_layout(pattern, "it has no date (%d) before the message")
+    return found, options
+
+
+def _add_literal(parts: list[_Part], text: str) -> None:
+    if text and parts and parts[-1].kind == "literal":
+        text = parts.pop().written + text
+    if text:
+        parts.append(_Part("literal", text))
+
+
+def _require_ends(pattern: str, parts: Sequence[_Part]) -> None:
+    """Between what may be of any length something has to stand."""
+    if sum(part.kind != "literal" for part in parts) > MOST_PARTS:
+        raise no_layout(pattern, f"it has more than {MOST_PARTS} conversions")
+    for part, following in pairwise(parts):
+        if part.kind in _UNBOUNDED and following.kind not in ("literal", "message"):
+            raise no_layout(
+                pattern,
+                f"nothing stands between {part.written} and {following.written}, so that nobody can tell where one ends: "
+                "write what is printed between them, or one %x for both",
+            )
+
+
+def _header(parts: Sequence[_Part], date: LogDate) -> tuple[str, tuple[str, ...]]:
+    """The expression for these parts, and what its groups are."""
+    regex = ""
+    groups: list[str] = []
+    in_text = False
+    for at, part in enumerate(parts[:-1]):
+        if part.kind == "literal":
+            regex += _literal(parts, at)
+        elif part.kind == "date":
+            regex += date.regex
+            groups += ["second", *(["fraction"] if date.has_fraction else [])]
+        elif part.kind == "text":
+            regex += ")" * in_text + r"(?>[^\n]{0,300}?"
+            in_text = True
+        else:
+            if _takes_spaces(parts, at) and at and parts[at - 1].written.endswith(" "):
+                # Where it is empty, what stands behind it follows at once.
+                regex += f"(?:(?!{_literal(parts, at + 1)}){_PADDING})?+"
+            regex += _word(part.kind, parts[at + 1 :])
+            groups += [part.kind] if part.kind in ("level", "logger") else []
+    return regex + ")" * in_text, tuple(groups)
+
+
+def _literal(parts: Sequence[_Part], at: int) -> str:
+    """Padding may stretch any run of spaces."""
+    text = parts[at].written
+    last = " " if text.endswith(" ") and _takes_spaces(parts, at + 1) else ""
+    text = text.rstrip(" ") if last else text
+    return re.sub(" +", _SPACES, re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", text)) + last
+
+
+def _takes_spaces(parts: Sequence[_Part], at: int) -> bool:
+    """Whether but one of the spaces before it is needed there: it may hold spaces, or nothing where it stands between such."""
+    kind = parts[at].kind
+    if kind not in ("logger", "word"):
+        return kind == "text"
+    after = parts[at + 1]
+    return after.kind == "literal" and after.written.startswith(" ") and bool(after.written.strip(" "))
+
+
+def _word(kind: str, following: Sequence[_Part]) -> str:
+    """It ends at a space, or where what follows it begins: with a sign that names hold, where that stands for the last time."""
+    end = following[0].written[0] if following[0].kind == "literal" else ""
+    later = _later_ends(following)
+    if kind == "level":
+        is_last, taken = end.isupper(), "[A-Z]{1,20}"
+    else:
+        is_last = (end in _OF_NAMES or not end.isascii()) and end not in later
+        taken = rf"[^ \n{''.join(map(re.escape, later if is_last else end.strip(' ')))}]{{0,300}}"
+    taken += "" if is_last else "+"
+    if kind != "word":
+        taken = f"({taken})"
+    if end != " ":
+        taken += _PADDING
+    return f"(?>{taken}(?={re.escape(end)}))" if is_last else taken
+
+
+def _later_ends(following: Sequence[_Part]) -> str:
+    """How the texts begin that stand behind the next one, up to a space."""
+    ends = ""
+    for at, (kind, text) in enumerate(following):
+        if kind not in ("literal", "level", "logger", "word"):
+            break
+        if kind == "literal":
+            ends += text[0] if at and text[0].isascii() else ""
+            if " " in text:
+                break
+    return ends.replace(" ", "")
