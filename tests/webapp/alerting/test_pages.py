@@ -120,9 +120,8 @@ def test_an_alert_outlives_its_finding(viewer):
 
 
 def test_the_alert_of_a_blind_cluster_lists_what_it_holds_back(viewer):
-    at = timezone.now()
-    dark = blind()
-    Finding.objects.filter(pk=dark.pk).update(first_seen=at + timedelta(minutes=1))
+    since, dark = timezone.now() + timedelta(minutes=1), blind()
+    Finding.objects.filter(pk=dark.pk).update(first_seen=since, last_seen=since)
     alerting("orders", "clicks")
     page = text(viewer.get(reverse("alert", args=(Alert.objects.get(rule="collect.blind").uid,))))
     assert "2 alerts inhibited by this one" in page and "clicks: checkpoint.declined" in page
