@@ -40,7 +40,7 @@ CHECKPOINT_FACTS = Table(
 READ_BY_SPARK: dict[str, Table] = {
     name: replace(TABLES[name], name=f"derived/{name}") for name in ("log_records", "references", "snapshots", "skips")
 }
-"""By the raw table of the same rows, where earlier versions of Weir wrote these, too."""
+"""By the name of the raw table, which holds the same rows as collectors wrote them."""
 
 DERIVED: dict[str, Table] = {table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)}
 NO_JOBS = frozenset({"namenode_calls", "namenode_samples"})

@@ -1,6 +1,5 @@
 """What rules may look back on: rows of one job as samples, in order of time."""
 
-import json
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -141,7 +140,7 @@ def read_by_rules(events: Iterable[Row]) -> Timed:
 
 
 def vertex_window(row: Row) -> samples.VertexWindow:
-    """A vertex in one window; values per subtask that nobody reported become empty. What an earlier version remembered may lack fields."""
+    """A vertex in one window; values per subtask that nobody reported become empty."""
     values = list(_values(cast(Hashable, samples.VertexWindow), tuple(row))(row))
     for place in _PER_SUBTASK:
         if (reported := values[place]) is not None:
@@ -174,9 +173,7 @@ def plan_of(graph: Mapping[str, Any] | None) -> tuple[tuple[samples.Vertex, ...]
 
 
 def _document(value: Any) -> Any:
-    # Earlier versions remembered the JSON text.
-    document = json.loads(value) if isinstance(value, str) else value
-    return tuple(document) if isinstance(document, list) else document
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _per_subtask(values: Sequence[Any]) -> tuple[Any, ...]:

@@ -1,12 +1,11 @@
 """What a run knows of a job when it begins: plain rows, packed into some kilobytes between runs."""
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import orjson
-from zstandard import FRAME_HEADER, ZstdCompressor, ZstdDecompressor
+from zstandard import ZstdCompressor, ZstdDecompressor
 
 from spark_jobs.fold.older_facts import OlderFacts
 from spark_jobs.fold.rows import Row
@@ -75,9 +74,7 @@ def unpacked(packed: bytes | None) -> JobState:
     """
     if packed is None:
         return JobState()
-    # Earlier versions compressed with zlib.
-    text = ZstdDecompressor().decompress(packed) if packed.startswith(FRAME_HEADER) else zlib.decompress(packed)
-    values: Mapping[str, Any] = orjson.loads(text)
+    values: Mapping[str, Any] = orjson.loads(ZstdDecompressor().decompress(packed))
     known = {name: _rows(value) for name, value in values.items() if name in _FIELDS}
     if "older" in known:
         known["older"] = OlderFacts(**{name: value for name, value in known["older"].items() if name in _OLDER_FIELDS})

@@ -41,7 +41,7 @@ def run(report: Report) -> None:
             _import(weir, f"f-{number}")
             committed[f"f-{number}"] = time.time()
         arrived = _first_attempts(receiver, set(committed))
-        took_s = [row[0] / 1000 for row in weir.rows("SELECT duration_ms FROM pipeline_pipelinerun WHERE key = 'spark/cycle'") if row[0]]
+        took_s = [row[0] / 1000 for row in weir.rows("SELECT duration_ms FROM work_pipelinerun WHERE key = 'spark/cycle'") if row[0]]
     waits = sorted(arrived[name] - committed[name] for name in committed)
     cycle_s = INTERVAL_S + max(took_s[1:])
     report("slowest cycle with the wait before it", cycle_s, "s")

@@ -43,8 +43,8 @@ def run(report: Report) -> None:
             page.start()
             told = [_tell(weir, lab, receiver, f"piece-{number}") for number in range(PIECES)]
             page.stop()
-            cycles = weir.rows("SELECT duration_ms, counts FROM pipeline_pipelinerun WHERE key = 'spark/cycle' AND state = 'done'")
-            collections = weir.rows("SELECT duration_ms FROM pipeline_pipelinerun WHERE kind = 'collect' AND state = 'done'")
+            cycles = weir.rows("SELECT duration_ms, counts FROM work_pipelinerun WHERE key = 'spark/cycle' AND state = 'done'")
+            collections = weir.rows("SELECT duration_ms FROM work_pipelinerun WHERE kind = 'collect' AND state = 'done'")
         committed = _committed(folder / "home" / "lake")
     _tell_of("a collection", [row[0] / 1000 for row in collections], report)
     _tell_of("a cycle", [row[0] / 1000 for row in cycles[WARMING:]], report)

@@ -14,7 +14,7 @@ TABLES = {
     "log_event": "fleet_logevent",
     "job_exception": "fleet_jobexception",
     "job_annotation": "fleet_jobannotation",
-    "skipped_input": "pipeline_skippedinput",
+    "skipped_input": "work_skippedinput",
     "finding_sight": "findings_findingsight",
 }
 """``job_judgement`` is left out: it tells of the last run alone, and another instance cuts its runs otherwise."""

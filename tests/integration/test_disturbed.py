@@ -102,7 +102,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
         served["disturbed"] = served_rows(weir)
         all_told(weir)
         served["told"]["disturbed"] = told_by(receiver)
-        served["runs"] = {"runs": weir.rows("SELECT state, error FROM pipeline_pipelinerun WHERE key = 'spark/cycle'")}
+        served["runs"] = {"runs": weir.rows("SELECT state, error FROM work_pipelinerun WHERE key = 'spark/cycle'")}
         served["logs"] = {"logs": [(log.read_text(errors="replace"),) for log in (disturbed / "logs").glob("*.log*")]}
     yield served
 

@@ -20,7 +20,7 @@ from typing import Any
 from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup.errors import PlanDamaged
 from webapp.cleanup.manifest import instant_text
-from webapp.cleanup.seals import has_seal, is_genuine, with_seal, without_seal
+from webapp.cleanup.seals import is_genuine, with_seal, without_seal
 
 APPLY, UNDO, PURGE = "apply", "undo", "purge"
 VERBS = (APPLY, UNDO, PURGE)
@@ -125,15 +125,12 @@ class Journal:
             raise PlanDamaged(f"The journal of plan {self._plan[:12]} holds a file of another one; restore it from a backup.")
         return Effect(head, parsed)
 
-    def verify(self, *, sealed: bool = True) -> None:
-        """Raises :class:`PlanDamaged` where anything was changed, added or taken out by another hand.
-
-        ``sealed``: an effect without a seal, as earlier versions wrote it, is not believed either.
-        """
+    def verify(self) -> None:
+        """Raises :class:`PlanDamaged` where anything was changed, added or taken out by another hand."""
         previous = None
         for chunk in sorted(self.done(), reverse=self._verb == UNDO):
             content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
-            if not (is_genuine(content) or (not sealed and not has_seal(content))):
+            if not is_genuine(content):
                 raise self._damaged(chunk, "was changed after it was written")
             if self.read(chunk).head.get("previous") != previous:
                 raise self._damaged(chunk, "was changed after it was written: what stood before it was another")

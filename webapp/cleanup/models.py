@@ -48,7 +48,6 @@ class CleanupPlan(models.Model):
     objects: ClassVar = CleanupPlanQuerySet.as_manager()
 
     class Meta:
-        app_label = "storage"  # the label its table was made under
         ordering = ["-id"]
         permissions = [("approve_cleanupplan", "Can approve clean-up plans")]
         indexes = [models.Index(fields=["state", "purge_at"], name="cleanup_plan_due")]
@@ -83,7 +82,6 @@ class CleanupPart(models.Model):
     last_path = models.CharField(max_length=URI_LENGTH)
 
     class Meta:
-        app_label = "storage"
         ordering = ["plan", "number"]
         constraints = [models.UniqueConstraint(fields=["plan", "number"], name="cleanup_part_key")]
 

@@ -32,7 +32,7 @@ def key_of(plan: CleanupPlan) -> str:
 def may_approve(user: Any) -> bool:
     """Administrators, and users with the permission to approve clean-up plans."""
     role = role_of(user)
-    return role is not None and (role >= Role.ADMIN or bool(user.has_perm("storage.approve_cleanupplan")))
+    return role is not None and (role >= Role.ADMIN or bool(user.has_perm("cleanup.approve_cleanupplan")))
 
 
 def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page") -> None:

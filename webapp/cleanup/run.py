@@ -57,9 +57,9 @@ class Run:
                 "through links: restore the quarantine as it was, then continue."
             )
 
-    def verify(self, journal: Journal, *, sealed: bool = True) -> None:
+    def verify(self, journal: Journal) -> None:
         """Raises ``PlanDamaged`` where the journal is not, word for word, what was written of this plan."""
-        journal.verify(sealed=sealed)
+        journal.verify()
         written = journal.written()
         for chunk in self.reader.chunks() if written else ():
             names = written.pop(chunk.number, None)

@@ -30,7 +30,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     # From the floor to the roof, as pyproject.toml orders them.
     "webapp.charts",
-    "webapp.work.apps.WorkConfig",
+    "webapp.work",
     "webapp.fleet",
     "webapp.backend",
     "webapp.flame_graphs",
@@ -57,7 +57,7 @@ INSTALLED_APPS = [
     "webapp.delivery",
     "webapp.alerting.apps.AlertingConfig",
     "webapp.reports",
-    "webapp.pipeline.apps.PipelineConfig",
+    "webapp.pipeline",
     "webapp.site",
 ]
 

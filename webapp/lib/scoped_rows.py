@@ -20,10 +20,10 @@ OPEN = {
     "accounts.SavedView": "everybody sees their own, and those of people who see the same clusters",
     "accounts.SignInFailures": "digests",
     "accounts.AuditEntry": "everybody's writes make them; only administrators of the whole fleet list them",
-    "pipeline.DueWork": "actions wake it; the pages that show it are for who sees everything",
-    "pipeline.Heartbeat": "names of Weir's own processes",
-    "pipeline.Manifest": "when data came in, which every page says",
-    "pipeline.RolledUp": "names of tables",
+    "work.DueWork": "actions wake it; the pages that show it are for who sees everything",
+    "work.Heartbeat": "names of Weir's own processes",
+    "work.Manifest": "when data came in, which every page says",
+    "work.RolledUp": "names of tables",
 }
 """Models whose rows belong to no cluster and may be read for anybody's sake → why."""
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from functools import lru_cache
 
 from webapp.wording.forms import FIGURE, FOREIGN, NAME, NAMES, NUMBER, PHRASE, Form, fits, form_of, words_of
-from webapp.wording.retired import RETIRED
 from webapp.wording.sentences import SENTENCES
 
 MOST_STEPS = 400
@@ -152,4 +151,4 @@ def _ends(text: str, between: Sequence[str]) -> Iterator[int]:
         yield len(text)
 
 
-FORMS = Forms((*SENTENCES, *RETIRED))
+FORMS = Forms(SENTENCES)

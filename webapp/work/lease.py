@@ -94,7 +94,7 @@ class Lease:
 
     def _row(self) -> Any:
         # By name: the model imports its queryset, which imports this module.
-        return apps.get_model("pipeline", "DueWork").objects.filter(key=self.key, fence=self.fence)
+        return apps.get_model("work", "DueWork").objects.filter(key=self.key, fence=self.fence)
 
 
 def backoff(interval_s: int, failures: int) -> timedelta:

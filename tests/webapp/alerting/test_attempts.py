@@ -3,16 +3,14 @@
 import re
 from datetime import timedelta
 from html import unescape
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.utils import timezone
 
 from tests.webapp.builders import cluster, finding, job, person
 from webapp.alerting import setting_actions
 from webapp.alerting.evaluation import evaluate
-from webapp.alerting.models import Alert, RuleSetting, Silence
+from webapp.alerting.models import Alert, RuleSetting
 from webapp.alerting.policies import Policies
 from webapp.findings import overrides
 from webapp.findings.models import Finding, ThresholdOverride
@@ -133,21 +131,6 @@ def test_lists_and_pages_lead_an_operator_to_a_silence_of_the_job_by_cluster_and
 
 def test_a_name_that_no_form_can_hold_is_silenced_by_its_id_and_never_wider():
     assert "job_id%3D%22abc%22" in silence_address("prod-eu", "two\nlines", "abc")
-
-
-def test_what_was_set_by_id_before_is_named_by_the_upgrade(line, now):
-    of = {"cluster": "prod-eu", "job_id": line[2].job_id}
-    ThresholdOverride.objects.create(key=KEY, value=0.9, **of)
-    RuleSetting.objects.create(rule="pressure.root", hold_before_s=60, **of)
-    line[1].delete()
-    matchers = [{"label": label, "operator": "=", "value": value} for label, value in of.items()]
-    Silence.objects.create(matchers=matchers, reason="x", author_name="o", created_at=now, starts_at=now, ends_at=now + timedelta(hours=1))
-    import_module("webapp.findings.migrations.0005_settings_of_names").name_them(apps, None)
-    upgrade = import_module("webapp.alerting.migrations.0005_settings_of_names")
-    upgrade.name_them(apps, None)
-    upgrade.silence_names(apps, None)
-    assert {ThresholdOverride.objects.get().job_name, RuleSetting.objects.get().job_name} == {"orders"}
-    assert Silence.objects.get().matcher_lines == 'cluster="prod-eu"\njob="orders"'
 
 
 def test_an_incident_over_attempts_of_one_job_is_of_one_job_and_over_two_jobs_of_two(line, now):

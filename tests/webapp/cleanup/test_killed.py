@@ -115,7 +115,7 @@ def test_a_purge_killed_in_the_middle_goes_on_and_deletes_nothing_else(commands:
 
 def grace_is_over(commands: Commands) -> None:
     with closing(sqlite3.connect(commands.home / "weir.sqlite3")) as database, database:
-        database.execute("UPDATE storage_cleanupplan SET purge_at = datetime('now', '-1 hour')")
+        database.execute("UPDATE cleanup_cleanupplan SET purge_at = datetime('now', '-1 hour')")
 
 
 def kill_when(process: "subprocess.Popen[bytes]", condition: Callable[[], bool]) -> None:

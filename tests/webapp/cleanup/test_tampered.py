@@ -148,19 +148,6 @@ def test_the_end_of_a_journal_that_was_lost_is_found_by_looking(carried: Carried
     assert not carried.world.unresolved() and not any(path.is_file() for path in carried.world.quarantine.rglob("*"))
 
 
-def test_a_journal_without_seals_is_good_for_putting_back_and_nothing_else(carried: Carried) -> None:
-    """As earlier versions wrote it."""
-    previous = None
-    for chunk in range(CHUNKS - 1):
-        rewrite(effect(carried, chunk), lambda lines: [lines[0] | {"previous": previous}, *lines[1:-1]])  # noqa: B023 - called at once
-        previous = manifest.name_of(effect(carried, chunk).read_bytes())
-    for verb in ("apply", "purge"):
-        with pytest.raises(PlanDamaged, match="changed after"):
-            VERBS[verb](carried)
-    carried.undo()
-    assert set(carried.outcomes("undo").values()) == {"restored"}
-
-
 def swapped(carried: Carried, place: Path) -> Path:
     """``place`` is a link by now, to where files of the same names lie that are somebody's."""
     elsewhere = carried.world.root.parent / "elsewhere"

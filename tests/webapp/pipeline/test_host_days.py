@@ -3,13 +3,10 @@
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.cache import cache
-from django.db import connection
 
 from tests.webapp.builders import job
 from tests.webapp.hosts.builders import host_event
@@ -73,14 +70,6 @@ def test_events_that_are_not_kept_leave_their_days(lease: Lease) -> None:
     host_event("h", of, "expired", cut - timedelta(days=9))
     retention.purge(AT, lease)
     assert sum(of_day[0] for of_day in stored().values()) == 1
-    assert stored() == recounted()
-    assert len(stored()) == 2
-
-
-def test_an_upgrade_counts_what_was_loaded_before(load: Load) -> None:
-    load({"host_event": [happened("h", kind, AT + timedelta(hours=9 * n)) for n, kind in enumerate(KINDS)]})
-    HostDay.objects.all().delete()
-    import_module("webapp.hosts.migrations.0003_days").count(None, SimpleNamespace(connection=connection))
     assert stored() == recounted()
     assert len(stored()) == 2
 

@@ -3,10 +3,8 @@
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
-from importlib import import_module
 from typing import Any
 
-from django.db import connection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -69,14 +67,6 @@ def test_jobs_that_are_not_kept_take_their_share_with_them(lease: Lease) -> None
     gone.delete()
     retention.purge(AT, lease)
     assert stored() == {("prod-eu", "h"): (1, 4, 1)} == recounted()
-
-
-def test_an_upgrade_sums_what_was_loaded_before(load: Load) -> None:
-    load({"job_host": [placed("h"), placed("h", "b" * 32), placed("gone", left_at=AT)]})
-    HostLoad.objects.all().delete()
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("webapp.hosts.migrations.0002_loads").SUMS)
-    assert stored() == {("c", "h"): (2, 4, 2)} == recounted()
 
 
 class Changes(TestCase):

@@ -63,7 +63,7 @@ def test_the_database_tells_its_tables(measured: dict[tuple[str, str], KeptSize]
     of_database = {name: row for (area, name), row in measured.items() if area == "tables"}
     assert set(of_database) == names
     assert all(row.size_bytes for row in of_database.values())
-    assert connection.vendor == "postgresql" or of_database["pipeline_duework"].rows == 1
+    assert connection.vendor == "postgresql" or of_database["work_duework"].rows == 1
 
 
 def test_what_is_measured_again_replaces_what_was_known(measured: dict[tuple[str, str], KeptSize]) -> None:

@@ -28,7 +28,7 @@ DECLINED = f"Decline checkpoint 7 by task {'e' * 32} of job {JOB} at tm-1 @ host
 TABLES = (
     "fleet_jobcurrent", "fleet_jobexception", "fleet_jobannotation", "fleet_logevent", "checkpoints_checkpointfact",
     "checkpoints_checkpointrollup", "checkpoints_sizetrend", "checkpoints_checkpointupload", "pressure_pressurewindow",
-    "findings_finding", "findings_findingsight", "findings_jobjudgement", "pipeline_skippedinput",
+    "findings_finding", "findings_findingsight", "findings_jobjudgement", "work_skippedinput",
 )  # fmt: skip
 OF_THE_DATABASE = ("id", "to_alert")
 

@@ -56,8 +56,8 @@ def test_a_worker_killed_during_spark_takes_its_client_along_and_another_finishe
     wait_for(lambda: not is_running(client), "the end of the Spark client", 30)
     (site.home / "hold").unlink()
     site.worker("second")
-    wait_for(lambda: site.count("pipeline_manifest WHERE state = 'loaded'"), "a loaded run")
-    assert site.count("pipeline_pipelinerun WHERE kind = 'spark' AND state = 'abandoned'") == 1
+    wait_for(lambda: site.count("work_manifest WHERE state = 'loaded'"), "a loaded run")
+    assert site.count("work_pipelinerun WHERE kind = 'spark' AND state = 'abandoned'") == 1
     settle(site)
 
 
@@ -69,8 +69,8 @@ def test_collections_go_on_and_have_their_news_computed_without_any_beat(site: S
     first = "from django.utils import timezone; from webapp.pipeline import tasks; "
     first += "from webapp.work import registry; from webapp.work.models import DueWork; "
     site.manage("shell", "-c", first + "DueWork.objects.ensure(registry.intervals_s(), timezone.now()); tasks.hint_at('collect/0')")
-    wait_for(lambda: site.count("pipeline_manifest WHERE state = 'loaded'") >= 2, "two loaded runs")
-    assert site.count("pipeline_pipelinerun WHERE kind = 'collect' AND state = 'done'") >= 2
+    wait_for(lambda: site.count("work_manifest WHERE state = 'loaded'") >= 2, "two loaded runs")
+    assert site.count("work_pipelinerun WHERE kind = 'collect' AND state = 'done'") >= 2
 
 
 def test_a_worker_killed_while_it_collects_is_followed_by_another_which_reads_the_same(site: Site) -> None:
@@ -78,12 +78,12 @@ def test_a_worker_killed_while_it_collects_is_followed_by_another_which_reads_th
     site.manage("add_cluster", "c", url, "--untested")
     os.kill(jobmanager.pid, signal.SIGSTOP)  # it hangs: the cycle cannot end
     worker, _ = site.worker("first"), site.beat()
-    wait_for(lambda: site.home.joinpath("weir.sqlite3").exists() and site.count("pipeline_pipelinerun WHERE kind = 'collect'"), "a cycle")
+    wait_for(lambda: site.home.joinpath("weir.sqlite3").exists() and site.count("work_pipelinerun WHERE kind = 'collect'"), "a cycle")
     kill(worker)
     os.kill(jobmanager.pid, signal.SIGCONT)
     site.worker("second")
     wait_for(lambda: site.count("fleet_cluster WHERE last_success_at IS NOT NULL"), "a collect cycle")
-    assert site.count("pipeline_pipelinerun WHERE kind = 'collect' AND state = 'abandoned'") == 1
+    assert site.count("work_pipelinerun WHERE kind = 'collect' AND state = 'abandoned'") == 1
     wait_for(lambda: site.count("checkpoints_checkpointfact"), "facts")
     settle(site)
 
@@ -96,14 +96,14 @@ def test_two_workers_beat_and_the_web_write_at_once_without_a_lock_or_an_overlap
     site.worker("two")
     site.beat()
     site.start(sys.executable, "-m", "tests.webapp.pipeline.web_writes", log="web")
-    wait_for(lambda: site.count("pipeline_manifest WHERE state = 'loaded'"), "a loaded run")
+    wait_for(lambda: site.count("work_manifest WHERE state = 'loaded'"), "a loaded run")
     began = time.monotonic()
     for second in range(int(STRESS_S)):
         if second == int(STRESS_S / 3):
             site.restart_redis()
         site.flush_redis()
         time.sleep(max(0.0, began + second + 1 - time.monotonic()))
-    runs = site.rows("SELECT key, started_at, finished_at, state, error FROM pipeline_pipelinerun ORDER BY key, started_at, id")
+    runs = site.rows("SELECT key, started_at, finished_at, state, error FROM work_pipelinerun ORDER BY key, started_at, id")
     assert {state for *_, state, _ in runs} <= {"done", "running"}, runs
     for (key, _, ended, _, _), (next_key, began, _, _, _) in pairwise(runs):
         assert key != next_key or (ended and datetime.fromisoformat(began) >= datetime.fromisoformat(ended)), "two runs of one work overlap"

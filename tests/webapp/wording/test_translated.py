@@ -16,7 +16,6 @@ from spark_jobs.diagnosis.samples import JobWindow
 from tests.diagnosis.jobs import LIMITS
 from tests.played import of_rule
 from tests.windows import recorded, recorded_windows
-from webapp.wording import generated
 from webapp.wording.filters import names_of
 from webapp.wording.sentences import SENTENCES
 from webapp.wording.translation import translated
@@ -131,24 +130,6 @@ def test_a_hostile_text_takes_no_longer_than_others(chinese):
 
 def test_the_sentences_are_those_of_the_code():
     call_command("stored_sentences", check=True)
-
-
-def test_a_finding_that_was_stored_with_a_former_wording_is_chinese(chinese):
-    stored = "Requests for slots, deployments and partition requests time out while the tasks of the job are deployed."
-    assert stored not in dict(SENTENCES)
-    assert Template("{{ text|translated }}").render(Context({"text": stored})) == "部署作业的 task 时，slot 请求、部署和分区请求超时。"
-
-
-def test_of_sentences_that_are_said_no_more_those_are_kept_that_were_translated():
-    said, kinds = next((msgid, kinds) for msgid, kinds in SENTENCES if kinds)
-    former = [("Requests for slots, deployments and partition requests time out while the tasks of the job are deployed.", "")]
-    kept = generated.retired_text([*former, (said, kinds), ("Tried and dropped {count} times.", "D")], [("Said long ago.", "")])
-    assert re.findall(r'gettext_noop\("(.*?)"\)', kept) == [former[0][0], "Said long ago."]
-
-
-def test_a_sentence_that_is_said_again_with_other_names_of_its_values_is_not_retired():
-    said, kinds = next((msgid, kinds) for msgid, kinds in SENTENCES if kinds)
-    assert "gettext_noop(" not in generated.retired_text([], [(said.replace("{", "{former_"), kinds)])
 
 
 @pytest.mark.parametrize(

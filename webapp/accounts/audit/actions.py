@@ -28,7 +28,7 @@ _PERSON, _TOKEN, _ALERT, _INCIDENT, _ENDPOINT = (
 )
 _VIEW = "accounts.SavedView"
 _SILENCE, _WINDOW, _SETTING = "alerting.Silence", "alerting.MaintenanceWindow", "alerting.RuleSetting"
-_DELIVERY, _REPORT, _PLAN, _CLUSTER = "delivery.Delivery", "reports.IncidentReport", "storage.CleanupPlan", "fleet.Cluster"
+_DELIVERY, _REPORT, _PLAN, _CLUSTER = "delivery.Delivery", "reports.IncidentReport", "cleanup.CleanupPlan", "fleet.Cluster"
 _THRESHOLD, _QUOTA, _ROOT, _SHIPPER = "findings.ThresholdOverride", "growth.StorageQuota", "storage.StorageRoot", "push.PushToken"
 
 ACTIONS: dict[str, Action] = {

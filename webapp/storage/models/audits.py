@@ -17,7 +17,7 @@ class StorageAudit(models.Model):
     """
 
     audit_id = models.CharField(max_length=64, unique=True)
-    run = models.ForeignKey("pipeline.PipelineRun", null=True, blank=True, on_delete=models.SET_NULL, related_name="storage_audits")
+    run = models.ForeignKey("work.PipelineRun", null=True, blank=True, on_delete=models.SET_NULL, related_name="storage_audits")
     previous = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="followers")
     purpose = models.CharField(max_length=16, choices=AuditPurpose.choices, default=AuditPurpose.SCHEDULED)
     state = models.CharField(max_length=16, choices=AuditState.choices, default=AuditState.RUNNING)

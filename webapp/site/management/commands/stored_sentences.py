@@ -6,23 +6,17 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from webapp.wording import generated
-from webapp.wording.retired import RETIRED
-from webapp.wording.sentences import SENTENCES
 
 
 class Command(BaseCommand):
-    help = (
-        "Write webapp/wording/sentences.py: the sentences of ingest and spark_jobs that pages show, for manage.py translations. "
-        "Sentences that code no longer has move to retired.py there, so that findings stored with them are still translated."
-    )
+    help = "Write webapp/wording/sentences.py: the sentences of ingest and spark_jobs that pages show, for manage.py translations."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--check", action="store_true", help="write nothing; fail where the file is not what the code says")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        texts = {generated.PATH: generated.text(), generated.RETIRED_PATH: generated.retired_text(SENTENCES, RETIRED)}
-        for path, text in texts.items():
-            if not options["check"]:
-                path.write_text(text)
-            elif path.read_text() != text:
-                raise CommandError(f"{path.name} is not what the code says. Run manage.py stored_sentences.")
+        path, text = generated.PATH, generated.text()
+        if not options["check"]:
+            path.write_text(text)
+        elif path.read_text() != text:
+            raise CommandError(f"{path.name} is not what the code says. Run manage.py stored_sentences.")
