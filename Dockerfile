@@ -44,4 +44,4 @@ VOLUME /var/lib/weir
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
-CMD ["gunicorn", "webapp.config.wsgi:application", "--bind", "0.0.0.0:8000", "--worker-class", "webapp.web.worker.BufferedWorker", "--workers", "4", "--threads", "4", "--timeout", "120", "--access-logfile", "-", "--logger-class", "webapp.web.logging.FormedLogger", "--no-control-socket"]
+CMD ["python", "-m", "webapp.web", "--bind", "0.0.0.0:8000", "--processes", "4", "--threads", "4"]

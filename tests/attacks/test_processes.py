@@ -16,7 +16,7 @@ from tests.integration.running import RunningWeir, until
 from webapp.supervisor.services import QUEUES
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
-PARTS = ("gunicorn", "valkey-server", "ingest replay", "(fork-server)", "(beat)", *(f"(worker-{queue})" for queue in QUEUES))
+PARTS = ("webapp.web", "valkey-server", "ingest replay", "(fork-server)", "(beat)", *(f"(worker-{queue})" for queue in QUEUES))
 """Words of command lines, or names of what was forked."""
 BACK_WITHIN_S = 120
 

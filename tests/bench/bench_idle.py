@@ -23,7 +23,7 @@ MEMORY_BUDGET_MB, CPU_BUDGET_PERCENT = 1500, 3
 WATCHED_S = 60
 SETTLES_S = 20
 RECORDING = PROJECT_DIR / "tests" / "fixtures" / "recordings" / "1.20.5" / "E"
-KINDS = ("gunicorn", "worker-", "beat", "fork-server", "valkey", "java", "spark", "guard", "webapp.supervisor")
+KINDS = ("webapp.web", "worker-", "beat", "fork-server", "valkey", "java", "spark", "guard", "webapp.supervisor")
 
 
 def run(report: Report) -> None:

@@ -82,7 +82,7 @@ def _second_run(weir: RunningWeir, story: Story) -> None:
     weir.wait_up()
     story.second_sign_in = weir.printed_sign_in()
     story.second_demo_clusters = _demo_clusters(weir)
-    killed = weir.pid_of("gunicorn")
+    killed = weir.pid_of("webapp.web ")
     assert killed
     subprocess.run(["kill", "-9", str(killed)], check=True)
     weir.wait_for_line(r"web ended unexpectedly \(signal SIGKILL\)")

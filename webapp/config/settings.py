@@ -253,5 +253,10 @@ LOGGING = {
     "formatters": {"line": {"()": "ingest.log_lines.formatter", "form": WEIR.log_format}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django": {"level": "INFO"}, "httpx": {"level": "WARNING"}, "kazoo": {"level": "ERROR"}},
+    "loggers": {
+        "django": {"level": "INFO"},
+        "httpx": {"level": "WARNING"},
+        "kazoo": {"level": "ERROR"},
+        "waitress.queue": {"level": "ERROR"},
+    },
 }

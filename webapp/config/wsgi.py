@@ -1,4 +1,4 @@
-"""The WSGI application for gunicorn: ``gunicorn webapp.config.wsgi --worker-class webapp.web.worker.BufferedWorker``."""
+"""The WSGI application, which ``python -m webapp.web`` serves."""
 
 import os
 

@@ -12,7 +12,6 @@ from webapp.supervisor.ports import listens
 Start = Callable[[Program], Process]
 
 WEB_PROCESSES, WEB_THREADS = 2, 4
-REQUEST_WITHIN_S = 120
 STOPPED_AT_MOST_S = 30
 QUEUES = ("collect", "spark", "storage", "alerts", "default")
 """A worker each, so that a long Spark cycle never holds up a collection."""
@@ -24,15 +23,8 @@ cycle."""
 def web(bind: str, project: Path, environment: Mapping[str, str]) -> Program:
     host, _colon, port = bind.rpartition(":")
     command = [
-        *(sys.executable, "-m", "gunicorn", "webapp.config.wsgi:application"),
-        *("--bind", bind),
-        *("--worker-class", "webapp.web.worker.BufferedWorker"),
-        *("--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS)),
-        "--preload",  # imported once, and mostly shared
-        *("--timeout", str(REQUEST_WITHIN_S), "--graceful-timeout", "5"),
-        *("--access-logfile", "-", "--error-logfile", "-"),
-        *("--logger-class", "webapp.web.logging.FormedLogger"),
-        "--no-control-socket",  # one for all of a user's instances, which would take it from each other
+        *(sys.executable, "-m", "webapp.web", "--bind", bind),
+        *("--processes", str(WEB_PROCESSES), "--threads", str(WEB_THREADS)),
     ]
     reachable = "127.0.0.1" if not host or ip_address(host).is_unspecified else host.strip("[]")
     return Program("web", command, environment, project, ready=partial(listens, reachable, int(port)), ready_within_s=120)
