@@ -4,8 +4,9 @@ A cluster that is not seen holds back only what was not seen since either, and h
 Weir itself that does not see. What is critical is notified in any case, later, unless people mute it before it is over.
 """
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -19,8 +20,10 @@ from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.fleet.models import Cluster
 from webapp.lib.chunks import chunks
 from webapp.lib.labels import matched_labels
-from webapp.lib.matchers import Matcher, match_all
+from webapp.lib.matchers import BadMatcher, Matcher, match_each
 from webapp.lib.row_updates import write
+
+logger = logging.getLogger(__name__)
 
 UNREAD = ("title", "cause", "next_step", "evidence")
 JUDGED_AGAIN_AFTER = timedelta(seconds=60)
@@ -44,8 +47,8 @@ class _Rule:
     since: datetime
     matchers: tuple[Matcher, ...]
 
-    def holds(self, row: Alert, labels: Mapping[str, str]) -> bool:
-        return match_all(self.matchers, labels) and not (_is_late_news(row) and row.ends_at is not None and row.ends_at < self.since)
+    def may_hold(self, row: Alert) -> bool:
+        return not (_is_late_news(row) and row.ends_at is not None and row.ends_at < self.since)
 
 
 class Mutes:
@@ -57,12 +60,14 @@ class Mutes:
         self.blind: dict[str, Alert] = {} if _is_weirs_own(rows.values()) else rows
         self._seen_since = now - JUDGED_AGAIN_AFTER
         windows = [
-            _Rule(Held(Mute.MAINTENANCE, one.pk, one.until(now)), one.since(now), one.parsed_matchers)
+            _Rule(Held(Mute.MAINTENANCE, one.pk, one.until(now)), one.since(now), matchers)
             for one in MaintenanceWindow.objects.active(now)
+            if (matchers := _matchers_of(one)) is not None
         ]
         silences = [
-            _Rule(Held(Mute.SILENCE, one.pk, one.ends_at), one.starts_at, one.parsed_matchers)
+            _Rule(Held(Mute.SILENCE, one.pk, one.ends_at), one.starts_at, matchers)
             for one in Silence.objects.active(now).order_by("-ends_at")
+            if (matchers := _matchers_of(one)) is not None
         ]
         self._rules = [*windows, *silences]
 
@@ -70,15 +75,22 @@ class Mutes:
     def any_by_label(self) -> bool:
         return bool(self._rules)
 
-    def of(self, row: Alert) -> Held:
-        """``row`` is read with its finding."""
-        parent = self.blind.get(row.cluster)
-        if parent is not None and not (row.rule == BLIND and not row.job_id) and self._holds(parent, row):
-            return Held(Mute.BLIND, parent.pk)
-        if not self._rules:
-            return Held()
-        labels = matched_labels(row)
-        return next((one.held for one in self._rules if one.holds(row, labels)), Held())
+    def of_each(self, rows: Iterable[Alert]) -> dict[int, Held]:
+        """By numbers of these rows, which are read with their findings."""
+        found: dict[int, Held] = {}
+        left: list[Alert] = []
+        for row in rows:
+            parent = self.blind.get(row.cluster)
+            if parent is not None and not (row.rule == BLIND and not row.job_id) and self._holds(parent, row):
+                found[row.pk] = Held(Mute.BLIND, parent.pk)
+            else:
+                left.append(row)
+        labels = {row.pk: matched_labels(row) for row in left} if self._rules else {}
+        for rule in self._rules:
+            possible = [row for row in left if row.pk not in found and rule.may_hold(row)]
+            matching = match_each(rule.matchers, [labels[row.pk] for row in possible])
+            found |= {row.pk: rule.held for row, matches in zip(possible, matching, strict=True) if matches}
+        return {row.pk: Held() for row in left} | found
 
     def _holds(self, blind: Alert, row: Alert) -> bool:
         last_seen = row.finding.last_seen if row.finding else row.episode_at
@@ -95,6 +107,15 @@ class Mutes:
         seen = Q(finding__last_seen__gt=F("inhibited_by__episode_at"))
         ended = Q(state=AlertState.RESOLVED, told=Notified.NOTHING, severity_rank__lt=CRITICAL_RANK)
         return Q(muted_by=Mute.BLIND) & by_same & ~seen & ~ended
+
+
+def _matchers_of(row: MaintenanceWindow | Silence) -> tuple[Matcher, ...] | None:
+    """``None`` for what cannot be read any more, which mutes nothing: an alert too many is better than one that nobody hears of."""
+    try:
+        return row.parsed_matchers
+    except BadMatcher as error:
+        logger.error("The matchers of %r cannot be read, so it mutes nothing: %s", row, error)
+        return None
 
 
 def _is_weirs_own(blind: Iterable[Alert]) -> bool:
@@ -117,8 +138,9 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
     changed: list[Alert] = []
     events: dict[str, list[Alert]] = defaultdict(list)
     rows = Alert.objects.filter(pk__in=pks).select_related("finding").defer(*UNREAD, *(f"finding__{name}" for name in UNREAD))
+    held_by = mutes.of_each(rows)
     for row in rows:
-        held = mutes.of(row)
+        held = held_by[row.pk]
         if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (held.by and _ended_unnotified(row)):
             continue
         life = life_of(row)

@@ -14,7 +14,7 @@ from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.lib.labels import matched_labels
-from webapp.lib.matchers import BadMatcher, Matcher, match_all
+from webapp.lib.matchers import BadMatcher, Matcher, match_each
 from webapp.lib.uids import new_uid
 from webapp.work import hints
 
@@ -74,8 +74,9 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
 
 def part_for(notice: Notice, matchers: Sequence[Matcher], min_rank: int) -> Notice | None:
     """The notice as an endpoint with these matchers and this least severity gets it; ``None`` where nothing in it is new for it."""
-    ranked = (alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= min_rank)
-    wanted = tuple(alert for alert in ranked if match_all(matchers, matched_labels(alert)))
+    ranked = [alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= min_rank]
+    matching = match_each(matchers, [matched_labels(alert) for alert in ranked])
+    wanted = tuple(alert for alert, matches in zip(ranked, matching, strict=True) if matches)
     if not wanted:
         return None
     part = notice.of(wanted)
