@@ -3,8 +3,9 @@
 What is critical and held back by a cluster is notified in any case, later, unless people mute it before it is over.
 """
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,8 +18,10 @@ from webapp.alerting.lifecycle import muted, unmuted
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
 from webapp.lib.chunks import chunks
 from webapp.lib.labels import matched_labels
-from webapp.lib.matchers import Matcher, match_all
+from webapp.lib.matchers import BadMatcher, Matcher, match_each
 from webapp.lib.row_updates import write
+
+logger = logging.getLogger(__name__)
 
 UNREAD = ("title", "cause", "next_step", "evidence")
 FIELDS = ("muted_by", "inhibited_by", "silence", "maintenance", "told", "tell_since")
@@ -39,8 +42,8 @@ class _Rule:
     since: datetime
     matchers: tuple[Matcher, ...]
 
-    def holds(self, row: Alert, labels: Mapping[str, str]) -> bool:
-        return match_all(self.matchers, labels) and not (_is_late_news(row) and row.ends_at is not None and row.ends_at < self.since)
+    def may_hold(self, row: Alert) -> bool:
+        return not (_is_late_news(row) and row.ends_at is not None and row.ends_at < self.since)
 
 
 class Mutes:
@@ -48,30 +51,51 @@ class Mutes:
 
     def __init__(self, now: datetime) -> None:
         windows = [
-            _Rule(Held(Mute.MAINTENANCE, one.pk, one.until(now)), one.since(now), one.parsed_matchers)
+            _Rule(Held(Mute.MAINTENANCE, one.pk, one.until(now)), one.since(now), matchers)
             for one in MaintenanceWindow.objects.active(now)
+            if (matchers := _matchers_of(one)) is not None
         ]
         silences = [
-            _Rule(Held(Mute.SILENCE, one.pk, one.ends_at), one.starts_at, one.parsed_matchers)
+            _Rule(Held(Mute.SILENCE, one.pk, one.ends_at), one.starts_at, matchers)
             for one in Silence.objects.active(now).order_by("-ends_at")
+            if (matchers := _matchers_of(one)) is not None
         ]
         self._rules = [*windows, *silences]
-        self.blind = BlindMutes(now, lambda row: bool(self._by_people(row).by))
+        self.blind = BlindMutes(now, lambda row: bool(self._by_people([row])[row.pk].by))
 
     @property
     def any_by_label(self) -> bool:
         return bool(self._rules)
 
-    def of(self, row: Alert) -> Held:
-        """``row`` is read with its finding."""
-        parent = self.blind.of(row)
-        return self._by_people(row) if parent is None else Held(Mute.BLIND, parent.pk)
+    def of_each(self, rows: Iterable[Alert]) -> dict[int, Held]:
+        """By numbers of these rows, which are read with their findings."""
+        found: dict[int, Held] = {}
+        left: list[Alert] = []
+        for row in rows:
+            parent = self.blind.of(row)
+            if parent is None:
+                left.append(row)
+            else:
+                found[row.pk] = Held(Mute.BLIND, parent.pk)
+        return self._by_people(left) | found
 
-    def _by_people(self, row: Alert) -> Held:
-        if not self._rules:
-            return Held()
-        labels = matched_labels(row)
-        return next((one.held for one in self._rules if one.holds(row, labels)), Held())
+    def _by_people(self, rows: Sequence[Alert]) -> dict[int, Held]:
+        found: dict[int, Held] = {}
+        labels = {row.pk: matched_labels(row) for row in rows} if self._rules else {}
+        for rule in self._rules:
+            possible = [row for row in rows if row.pk not in found and rule.may_hold(row)]
+            matching = match_each(rule.matchers, [labels[row.pk] for row in possible])
+            found |= {row.pk: rule.held for row, matches in zip(possible, matching, strict=True) if matches}
+        return {row.pk: Held() for row in rows} | found
+
+
+def _matchers_of(row: MaintenanceWindow | Silence) -> tuple[Matcher, ...] | None:
+    """``None`` for what cannot be read any more, which mutes nothing: an alert too many is better than one that nobody hears of."""
+    try:
+        return row.parsed_matchers
+    except BadMatcher as error:
+        logger.error("The matchers of %r cannot be read, so it mutes nothing: %s", row, error)
+        return None
 
 
 def affected_by(mutes: Mutes) -> Iterator[list[int]]:
@@ -88,8 +112,9 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
     changed: list[Alert] = []
     events: dict[str, list[Alert]] = defaultdict(list)
     rows = Alert.objects.filter(pk__in=pks).select_related("finding").defer(*UNREAD, *(f"finding__{name}" for name in UNREAD))
+    held_by = mutes.of_each(rows)
     for row in rows:
-        held = mutes.of(row)
+        held = held_by[row.pk]
         if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (held.by and _ended_unnotified(row)):
             continue
         life = life_of(row)

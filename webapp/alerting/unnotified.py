@@ -19,7 +19,7 @@ from webapp.findings.models import Finding
 from webapp.lib import scopes
 from webapp.lib.instants import age_text
 from webapp.lib.labels import matched_labels
-from webapp.lib.matchers import match_all
+from webapp.lib.matchers import match_each
 
 MOST_NOTICES = 1_000
 
@@ -55,10 +55,11 @@ def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
     # Somebody who sees some clusters sees no endpoints: they are of the whole fleet.
     endpoints = list(Endpoint.objects.all()) if (due or of_notice) and scopes.current().is_everything else None
     groups = AlertGroup.objects.in_bulk({row.group_id for row in due}) if due else {}
+    takers = _takers([*due, *of_notice], endpoints or ())
     for row in due:
-        reasons[row.pk] = _no_taker(row, endpoints) or _due(row, groups.get(row.group_id), now)
+        reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _due(row, groups.get(row.group_id), now)
     for row in of_notice:
-        reasons[row.pk] = _no_taker(row, endpoints) or _taken_by_now(row.pk in sent, endpoints is not None)
+        reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _taken_by_now(row.pk in sent, endpoints is not None)
     return Unnotified.counted(reasons[row.pk] for row in alerts)
 
 
@@ -87,7 +88,7 @@ def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
     """By what people made since the last evaluation: the next one mutes before it notifies."""
     mutes = Mutes(now)
     prefetch_related_objects(rows, Prefetch("finding", Finding.objects.only("last_seen")))
-    return {row.pk: _muted(held.by) for row in rows if (held := mutes.of(row)).by}
+    return {pk: _muted(held.by) for pk, held in mutes.of_each(rows).items() if held.by}
 
 
 def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
@@ -114,17 +115,25 @@ def _sent(rows: Sequence[Alert]) -> set[int] | None:
     return {pk for pk, _ in taken} if uids <= kept else None
 
 
-def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None) -> str:
+def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, list[int]]:
+    """The least severities that enabled endpoints take whose matchers match, by numbers of alerts."""
+    labels = [matched_labels(row) for row in rows]
+    found: dict[int, list[int]] = {row.pk: [] for row in rows}
+    for one in endpoints:
+        if one.enabled:
+            for row, matches in zip(rows, match_each(matchers_of(one), labels), strict=True):
+                found[row.pk] += [one.min_rank] if matches else []
+    return found
+
+
+def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None, least: Sequence[int]) -> str:
     """Empty where an endpoint takes it by what is set now, or where endpoints are not for the viewer to see."""
     if endpoints is None:
         return ""
     if not endpoints:
         return gettext("There is no endpoint.")
-    enabled = [one for one in endpoints if one.enabled]
-    if not enabled:
+    if not any(one.enabled for one in endpoints):
         return gettext("All endpoints are disabled.")
-    labels = matched_labels(row)
-    least = [one.min_rank for one in enabled if match_all(matchers_of(one), labels)]
     if not least:
         return gettext("No enabled endpoint matches the labels.")
     if row.severity_rank < min(least):

@@ -12,7 +12,7 @@ from webapp.delivery.models import Endpoint
 from webapp.delivery.targets import LONGEST_URL
 from webapp.findings.choices import Severity
 from webapp.lib.matcher_fields import MatchersField
-from webapp.lib.matchers import as_lines
+from webapp.lib.matchers import as_entered, as_lines
 from webapp.lib.translations import gettext_lazy as _
 
 _HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
@@ -66,7 +66,7 @@ class EndpointForm(forms.Form):
             for name in ("name", "format", "min_severity", "owner_email"):
                 self.initial[name] = getattr(endpoint, name)
             self.initial["emails"] = "\n".join(endpoint.emails)
-            self.initial["matchers"] = as_lines(endpoint.parsed_matchers)
+            self.initial["matchers"] = as_lines(as_entered(endpoint.matchers))
             if endpoint.url_shown:
                 self.fields["url"].help_text = gettext("%(url)s is stored; leave empty to keep it.") % {"url": endpoint.url_shown}
             self.fields["credential"].help_text = (

@@ -14,7 +14,7 @@ from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.lib.labels import Labelled, matched_labels
-from webapp.lib.matchers import BadMatcher, Matcher, match_all
+from webapp.lib.matchers import BadMatcher, Matcher, match_all, match_each
 from webapp.lib.uids import new_uid
 from webapp.work import hints
 
@@ -89,7 +89,9 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
 
 def part_for(notice: Notice, wants: Wants) -> Notice | None:
     """The notice as an endpoint that wants these gets it; ``None`` where nothing in it is new for it."""
-    wanted = tuple(alert for alert in notice.alerts if wants.takes(alert))
+    ranked = [alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= wants.min_rank]
+    matching = match_each(wants.matchers, [matched_labels(alert) for alert in ranked])
+    wanted = tuple(alert for alert, matches in zip(ranked, matching, strict=True) if matches)
     if not wanted:
         return None
     part = notice.of(wanted)

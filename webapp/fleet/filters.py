@@ -14,7 +14,7 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn, newest_first
-from webapp.lib.matchers import BadMatcher, Matcher, match_all, parse_lines
+from webapp.lib.matchers import BadMatcher, Matcher, match_each, parse_lines
 from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
 
 _LOWER_CASE = re.compile("[a-z]")
@@ -52,7 +52,8 @@ class ClusterLabels(Parameter):
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
         if not value:
             return qs
-        found = [name for name, labels in Cluster.objects.values_list("name", "labels") if match_all(value, {**labels, "cluster": name})]
+        rows = [{**labels, "cluster": name} for name, labels in Cluster.objects.values_list("name", "labels")]
+        found = [row["cluster"] for row, matches in zip(rows, match_each(value, rows), strict=True) if matches]
         return qs.filter(**{f"{self.field_name}__in": found})
 
 

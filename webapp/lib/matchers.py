@@ -1,17 +1,19 @@
 """Label matchers, as Alertmanager spells them: ``cluster="prod-eu"``, ``severity!=info``, ``job=~"orders-.*"``.
 
 All matchers of a list have to match. A label that is missing counts as empty. Regular expressions are anchored at both
-ends and run by RE2 (which Arrow carries): its time is linear, so that nobody's pattern can hold up an alert.
+ends and run by RE2 (which Arrow carries): its time is linear, so that nobody's pattern can hold up an alert. Arrow compiles a pattern
+for each array anew: so its size is bounded, and texts of many rows are matched as one array (:func:`match_each`).
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from django.utils.translation import gettext
 
+from webapp.lib.pattern_size import MOST_UNITS, units_of
 from webapp.lib.refusals import InputRefused
 
 EQUAL, NOT_EQUAL, MATCHES, MATCHES_NOT = "=", "!=", "=~", "!~"
@@ -21,6 +23,9 @@ LONGEST_VALUE = 1_000
 LONGEST_PATTERN = 200
 LONGEST_TEXT = 12_000
 """As lines: ten of the longest, and some air."""
+
+MOST_REMEMBERED, LONGEST_REMEMBERED = 200, 200
+"""Texts of a pattern, and their characters."""
 
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
 # Possessive: what a repetition took it never gives back, so a line is read once, whatever is in it.
@@ -49,9 +54,13 @@ class Matcher:
         return {"label": self.label, "operator": self.operator, "value": self.value}
 
     def accepts(self, text: str) -> bool:
+        return bool(self.accepted([text]))
+
+    def accepted(self, texts: Collection[str]) -> set[str]:
+        """Those of these texts that fit."""
         if self.operator in (EQUAL, NOT_EQUAL):
-            return (text == self.value) is (self.operator == EQUAL)
-        return _fits(self.value, text) is (self.operator == MATCHES)
+            return {text for text in texts if (text == self.value) is (self.operator == EQUAL)}
+        return {text for text, fits in _fits(self.value, texts).items() if fits is (self.operator == MATCHES)}
 
 
 def matcher(label: str, operator: str, value: str) -> Matcher:
@@ -72,8 +81,13 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
             raise BadMatcher(
                 gettext("The pattern for %(label)s is longer than %(longest)s characters.") % {"label": label, "longest": LONGEST_PATTERN}
             )
+        if units_of(value) > MOST_UNITS:
+            raise BadMatcher(
+                gettext("The pattern for %(label)s is too large: write * in place of counts such as {90}, and fewer classes such as \\pL.")
+                % {"label": label}
+            )
         try:
-            _fits(value, "")
+            _fits(value, [""])
         except ValueError:  # Arrow's, and what is no UTF-8
             raise BadMatcher(
                 gettext("%(value)s for %(label)s is no regular expression that RE2 understands.")
@@ -114,13 +128,28 @@ def from_json(items: object) -> tuple[Matcher, ...]:
     return tuple(found)
 
 
+def as_entered(items: Iterable[Mapping[str, str]]) -> tuple[Matcher, ...]:
+    """Stored matchers to be shown, whether or not they may be used still."""
+    return tuple(Matcher(one["label"], one["operator"], one["value"]) for one in items)
+
+
 def as_lines(matchers: Iterable[Matcher]) -> str:
     return "\n".join(str(one) for one in matchers)
 
 
 def match_all(matchers: Sequence[Matcher], labels: Mapping[str, str]) -> bool:
     """True where every one matches; no matcher matches everything."""
-    return all(one.accepts(labels.get(one.label, "")) for one in matchers)
+    return match_each(matchers, [labels])[0]
+
+
+def match_each(matchers: Sequence[Matcher], rows: Sequence[Mapping[str, str]]) -> list[bool]:
+    """Of each row's labels, whether every matcher matches; a pattern is compiled once for all of them."""
+    left = list(range(len(rows)))
+    for one in matchers:
+        accepted = one.accepted({rows[at].get(one.label, "") for at in left})
+        left = [at for at in left if rows[at].get(one.label, "") in accepted]
+    kept = set(left)
+    return [at in kept for at in range(len(rows))]
 
 
 def _bounded(written: list[Any]) -> list[Any]:
@@ -132,12 +161,31 @@ def _bounded(written: list[Any]) -> list[Any]:
     return written
 
 
-@lru_cache(maxsize=4096)
-def _fits(pattern: str, text: str) -> bool:
-    """Cached, since the same few labels are asked for again and again."""
+def _fits(pattern: str, texts: Collection[str]) -> dict[str, bool]:
+    """The same few labels are asked for again and again, so what was found is remembered."""
+    known = _remembered(pattern)
+    found = {text: known.get(text) for text in texts}
+    new = [text for text, fits in found.items() if fits is None]
+    if new:
+        fresh = dict(zip(new, _match(pattern, new), strict=True))
+        short = {text: fits for text, fits in fresh.items() if len(text) <= LONGEST_REMEMBERED}
+        if len(known) + len(short) > MOST_REMEMBERED:
+            known.clear()
+        if len(short) <= MOST_REMEMBERED:
+            known.update(short)
+        found |= fresh
+    return {text: bool(fits) for text, fits in found.items()}
+
+
+@lru_cache(maxsize=512)
+def _remembered(pattern: str) -> dict[str, bool]:
+    return {}
+
+
+def _match(pattern: str, texts: list[str]) -> list[bool]:
     # Most processes match no pattern, and Arrow takes a fifth of the start of a command.
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.match_substring_regex(pa.array([text], pa.string()), rf"\A(?:{pattern})\z")
-    return bool(found[0].as_py())
+    found: list[bool] = pc.match_substring_regex(pa.array(texts, pa.string()), rf"\A(?:{pattern})\z").to_pylist()
+    return found

@@ -8,7 +8,7 @@ Tasks and commands see everything. The server process does not (:func:`close`): 
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
@@ -20,7 +20,7 @@ from django.core.exceptions import PermissionDenied
 from django.utils.translation import get_language
 
 from webapp.lib import shown_zone
-from webapp.lib.matchers import Matcher, match_all
+from webapp.lib.matchers import Matcher, match_each
 
 Grant = tuple[Matcher, ...]
 """All of its matchers have to accept a cluster: its labels, and its name as ``cluster``."""
@@ -46,13 +46,15 @@ class Scope:
         known = dict(apps.get_model("fleet", "Cluster")._base_manager.values_list("name", "labels"))
         removed = apps.get_model("fleet", "RemovedCluster")._base_manager.values_list("name", flat=True)
         labels: dict[str, Any] = {name: {} for name in removed} | known
-        return frozenset(name for name, own in labels.items() if self._accepts({**_texts(own), "cluster": name}))
+        rows = [{**_texts(own), "cluster": name} for name, own in labels.items()]
+        accepted = set(labels)
+        for grants in self.must:
+            matching = [match_each(grant, rows) for grant in grants]
+            accepted &= {row["cluster"] for row, *matches in zip(rows, *matching, strict=True) if any(matches)}
+        return frozenset(accepted)
 
     def holds(self, cluster: str | None) -> bool:
         return self.is_everything or (cluster or "") in self.clusters
-
-    def _accepts(self, labels: Mapping[str, str]) -> bool:
-        return all(any(match_all(grant, labels) for grant in grants) for grants in self.must)
 
 
 class OfClusters(Scope):

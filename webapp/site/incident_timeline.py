@@ -20,6 +20,7 @@ from webapp.fleet.models import JobAnnotation, JobException
 from webapp.incidents.members import Member
 from webapp.incidents.models import Incident
 from webapp.lib.instants import instant_text
+from webapp.lib.matchers import as_entered
 from webapp.lib.timeranges import TimeRange
 from webapp.reports.document import Moment
 from webapp.wording.filters import names_of
@@ -129,7 +130,7 @@ def _capital(words: str) -> str:
 def _silences(incident: Incident) -> Iterator[Moment]:
     """Of exactly this incident; what else silenced an alert is in the alert's own history."""
     for one in Silence.objects.filter(ends_at__gte=incident.began_at).order_by("-id")[:MOST_SILENCES]:
-        if any(matcher.label == LABEL and matcher.value == incident.uid for matcher in one.parsed_matchers):
+        if any(matcher.label == LABEL and matcher.value == incident.uid for matcher in as_entered(one.matchers)):
             title = gettext("Silenced by %(author_name)s until %(ends_at)s") % {
                 "author_name": one.author_name,
                 "ends_at": instant_text(one.ends_at),

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 
 from webapp.alerting.querysets import MaintenanceWindowQuerySet, SilenceQuerySet
-from webapp.lib.matchers import EQUAL, Matcher, as_lines, from_json
+from webapp.lib.matchers import EQUAL, Matcher, as_entered, as_lines, from_json
 from webapp.lib.scoped_rows import scoped
 
 
@@ -32,15 +32,16 @@ class Mutes(models.Model):
     @property
     def pinned(self) -> str:
         """The cluster that its matchers name outright; empty where they may match alerts of several."""
-        return next((one.value for one in self.parsed_matchers if one.label == "cluster" and one.operator == EQUAL), "")[:100]
+        return next((one.value for one in as_entered(self.matchers) if one.label == "cluster" and one.operator == EQUAL), "")[:100]
 
     @property
     def parsed_matchers(self) -> tuple[Matcher, ...]:
+        """Raises :class:`BadMatcher`."""
         return from_json(self.matchers)
 
     @property
     def matcher_lines(self) -> str:
-        return as_lines(self.parsed_matchers)
+        return as_lines(as_entered(self.matchers))
 
 
 @scoped()

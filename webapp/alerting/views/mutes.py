@@ -20,7 +20,7 @@ from webapp.alerting.models import Alert, MaintenanceWindow, Silence
 from webapp.lib.instants import minute_text
 from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.labels import matched_labels
-from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, match_all, parse_lines
+from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, match_each, parse_lines
 from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import absolute
@@ -113,8 +113,9 @@ def _preview(text: str) -> dict[str, Any]:
 
 
 def _matches(matchers: tuple[Matcher, ...]) -> dict[str, Any]:
-    rows = Alert.objects.filter(state__in=OPEN).order_by("-severity_rank", "-id").defer("cause", "next_step", "evidence")
-    found = [row for row in rows[:MOST_LOOKED_AT] if match_all(matchers, matched_labels(row))]
+    rows = Alert.objects.filter(state__in=OPEN).order_by("-severity_rank", "-id").defer("cause", "next_step", "evidence")[:MOST_LOOKED_AT]
+    matching = match_each(matchers, [matched_labels(row) for row in rows])
+    found = [row for row, matches in zip(rows, matching, strict=True) if matches]
     return {"count": len(found), "first": found[:SHOWN]}
 
 

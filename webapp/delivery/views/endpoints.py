@@ -21,7 +21,7 @@ from webapp.delivery.forms import EndpointForm
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.freshness.status import recent_status
 from webapp.lib.keysets import KeysetColumn, page
-from webapp.lib.matchers import as_lines
+from webapp.lib.matchers import as_entered, as_lines
 from webapp.lib.refusals import ActionRefused, InputRefused
 from webapp.lib.row_numbers import row_number
 
@@ -39,7 +39,7 @@ def endpoints(request: HttpRequest) -> HttpResponse:
     context = {
         "page": listed,
         "rows": [
-            (row, endpoint_badge(row, now, is_sending=is_sending), as_lines(row.parsed_matchers), waiting.get(row.pk, 0))
+            (row, endpoint_badge(row, now, is_sending=is_sending), as_lines(as_entered(row.matchers)), waiting.get(row.pk, 0))
             for row in listed.rows
         ],
     }
@@ -53,7 +53,7 @@ def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "endpoint": found,
         "badge": endpoint_badge(found, now, is_sending=recent_status().is_healthy),
-        "matchers": [str(matcher) for matcher in found.parsed_matchers],
+        "matchers": [str(matcher) for matcher in as_entered(found.matchers)],
         "has_secret": FORMATS[found.format].has_secret,
         "old_secret_until": found.previous_secret_until if found.previous_secret_until and found.previous_secret_until > now else None,
         "mail_missing": not mail.is_configured(),
