@@ -1,6 +1,7 @@
 """The palette and its page: what somebody types or pastes leads to where it is shown."""
 
 from html import unescape
+from time import process_time
 from urllib.parse import urlencode
 
 import pytest
@@ -12,6 +13,7 @@ from tests.webapp.builders import cluster, fact, job
 from tests.webapp.hosts.builders import runs_on
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.site.palette.hits import MOST_OF_GROUP
+from webapp.site.palette.log_lines import log_lines
 
 pytestmark = pytest.mark.django_db
 QUERIES = 12
@@ -121,3 +123,17 @@ def test_the_number_of_queries_does_not_grow_with_the_fleet(viewer, now, django_
     with django_assert_max_num_queries(QUERIES):
         groups = found(viewer, "payments 5")
     assert len(groups["Checkpoints"][0]) == MOST_OF_GROUP == len(groups["Checkpoints"][0])
+
+
+def test_a_class_name_that_never_ends_is_looked_through_once():
+    texts = ("a." * 2_000, "a" * 4_000)
+    assert not [*log_lines(texts[0])]  # reads the table of patterns
+    begun = process_time()
+    for text in texts:
+        assert not [*log_lines(text)]
+    assert process_time() - begun < 0.05
+
+
+def test_a_class_of_an_exception_is_found_amid_a_line():
+    (group,) = log_lines("Caused by: org.example.some1.Outer$QuotaException: too much")
+    assert "org.example.some1.Outer$QuotaException" in group.note

@@ -24,7 +24,7 @@ from webapp.wording.translation import translated
 
 SHORTEST = 20
 """Shorter texts are names."""
-_EXCEPTION = re.compile(r"(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)\b")
+_EXCEPTION = re.compile(r"(?<![\w$.])(?:[a-z][\w$]*+\.)++[A-Z][\w$]*(?:Exception|Error)\b")
 _MISSING_FILE = re.compile(r"(?:FileNotFoundException|NoSuchFileException|File does not exist)[:\s]+(?P<path>[^\s]+)")
 
 
