@@ -112,7 +112,7 @@ def _require_ends(pattern: str, parts: Sequence[_Part]) -> None:
         if part.kind in _UNBOUNDED and following.kind not in ("literal", "message"):
             raise no_layout(
                 pattern,
-                f"nothing stands between {part.written} and {following.written}, so that nobody can tell where one ends: "
+                f"nothing stands between {part.written} and {following.written}, so where one ends is not known: "
                 "write what is printed between them, or one %x for both",
             )
 

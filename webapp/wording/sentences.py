@@ -1434,7 +1434,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("not seen now"), ""),
     (gettext_noop("nothing"), ""),
     (gettext_noop("nothing found."), ""),
-    (gettext_noop("nothing stands between {written} and {written2}, so that nobody can tell where one ends: write what is printed between them, or one %x for both"), "NN"),
+    (gettext_noop("nothing stands between {written} and {written2}, so where one ends is not known: write what is printed between them, or one %x for both"), "NN"),
     (gettext_noop("nothing that Weir reads"), ""),
     (gettext_noop("observed for"), ""),
     (gettext_noop("of kind {kind}"), "N"),

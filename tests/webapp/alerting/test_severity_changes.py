@@ -1,9 +1,6 @@
 """One finding whose severity falls and rises again: every rise that is news is told, and flapping is not."""
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
 
 from tests.webapp.alerting.builders import at, closed, kinds, look, looks, opened, somebody_listens, the_alert, told
 from tests.webapp.builders import person
@@ -140,12 +137,3 @@ def test_what_was_acknowledged_with_the_incident_that_it_joined_as_a_warning_is_
     becomes("critical", later + 415, row)
     looks(later + 430, later + 900)
     assert [notice.changed for notice in told()[before:]] == [{orders.uid}]
-
-
-def test_what_was_milder_than_told_before_the_upgrade_is_told_when_it_is_critical_again():
-    told_critical_and_fell_to_a_warning_at(200)
-    Alert.objects.update(milder_since=None)
-    import_module("webapp.alerting.migrations.0009_milder_since").know_by_present_severity(apps, None)
-    becomes("critical", 300)
-    looks(315, 700)
-    assert kinds() == ["firing", "changed"]
