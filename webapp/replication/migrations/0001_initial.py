@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 (
                     "asker_clusters",
                     models.JSONField(
-                        default=list, help_text="that whoever asked for it saw; null: all. Roots of others are not read", null=True
+                        default=list, help_text="clusters whose roots it may read; null: all", null=True
                     ),
                 ),
                 ("changed_at", models.DateTimeField(help_text="of the last order", null=True)),
