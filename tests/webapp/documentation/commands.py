@@ -23,7 +23,7 @@ RUN_ELSEWHERE = {
     "manage.py plan_cleanup": "tests/webapp/cleanup/test_commands.py",
     "manage.py approve_cleanup": "tests/webapp/cleanup/test_commands.py",
     "manage.py apply_cleanup": "tests/webapp/cleanup/test_commands.py",
-    "manage.py migrate": "tests/webapp/test_upgrades.py",
+    "manage.py migrate": "tests/migrated.py",
     "manage.py reencrypt_secrets": "tests/webapp/documentation/test_saving.py",
     "umask": "tests/webapp/documentation/test_saving.py",
     "mkdir": "tests/webapp/config/test_damaged_database.py",
