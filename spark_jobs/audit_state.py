@@ -24,22 +24,22 @@ def referred(carried: Carried) -> DataFrame:
     return _union(carried, OF_REFERENCES, empty)
 
 
-def of_audited(known: DataFrame, roots: DataFrame) -> DataFrame:
+def of_audited(known: DataFrame, overlapping: DataFrame) -> DataFrame:
     """Files below the audited roots, whatever root they were found below before: one within it, or around it."""
-    found = known.join(F.broadcast(_overlapping(known, roots)), "root").where(is_below(F.col("path"), F.col("audited")))
+    found = known.join(F.broadcast(overlapping), "root").where(is_below(F.col("path"), F.col("audited")))
     return found.withColumn("root", F.col("audited")).select(*KNOWN_FILES.names)
 
 
-def of_others(known: DataFrame, roots: DataFrame) -> DataFrame:
+def of_others(known: DataFrame, overlapping: DataFrame) -> DataFrame:
     """Files below roots that this run does not audit: the next one may."""
-    overlapping = _overlapping(known, roots).groupBy("root").agg(F.collect_set("audited").alias("audited"))
-    marked = known.join(F.broadcast(overlapping), "root", "left")
+    audited = overlapping.groupBy("root").agg(F.collect_set("audited").alias("audited"))
+    marked = known.join(F.broadcast(audited), "root", "left")
     is_audited = F.exists(F.coalesce("audited", F.array()), lambda one: is_below(F.col("path"), one))
     others = marked.where(~is_audited).select(*known.columns)
     return known.limit(0) if others.select("root").isEmpty() else others
 
 
-def _overlapping(known: DataFrame, roots: DataFrame) -> DataFrame:
+def overlapping_roots(known: DataFrame, roots: DataFrame) -> DataFrame:
     """(root, audit_id, audited): roots of before, with each audited one that is the same, within it or around it."""
     audited = F.broadcast(roots.select("audit_id", F.col("root").alias("audited")))
     root, other = F.col("root"), F.col("audited")

@@ -125,6 +125,7 @@ class AuditRun:
         read = self._read(listing, tasks)
         carried = Carried(self.session, self.previous)
         known, referred = audit_state.known_files(carried), audit_state.referred(carried)
+        overlapping = self._keep("overlapping", audit_state.overlapping_roots(known, roots))
         jobs = audit_frames.jobs_frame(self.session, self.audits)
         inputs = Inputs(
             roots=roots,
@@ -134,11 +135,11 @@ class AuditRun:
             operators=self._keep("operators", read.operators),
             doubts=read.doubts.unionByName(audit_frames.unlisted_doubts(self.session, self.audits)),
             vanished=read.vanished,
-            known_files=audit_state.of_audited(known, roots),
+            known_files=audit_state.of_audited(known, overlapping),
             referred=audit_state.of_audited_snapshots(referred, roots),
         )
         judged = judge(inputs, self._keep)
-        self._write(judged, audit_state.of_others(known, roots), audit_state.of_other_snapshots(referred, roots))
+        self._write(judged, audit_state.of_others(known, overlapping), audit_state.of_other_snapshots(referred, roots))
 
     def _read(self, listing: DataFrame, tasks: int) -> reading.Read:
         """Listing comes before reading: what a listed checkpoint refers to was there before it."""
