@@ -4,17 +4,16 @@ They are added to what reading and listing already doubted. Where two spellings 
 tell: an alias in the spellings makes them one, an alias of a prefix to itself says that it is elsewhere.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.inputs import DOUBTS
 from spark_jobs.storage.layout_columns import is_below, with_job_directory, with_places
+from spark_jobs.storage.owners import CLOCKS_APART_S, is_of_time
 
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 _TAIL = "/((?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)$"
 _COLUMNS = DOUBTS.names
-CLOCKS_APART_S = 60
-"""Between a JobManager and a file system."""
 
 OF_METADATA = ("incomplete_metadata", "damaged_metadata", "unsupported_metadata", "unreadable_file", "vanished_metadata")
 
@@ -32,7 +31,9 @@ def of_completed(doubts: DataFrame, owners: DataFrame, metadata: DataFrame) -> D
     placed = with_job_directory(of_metadata, "subject").where(F.col("place") == "metadata")
     written = metadata.groupBy("audit_id", F.col("path").alias("subject")).agg(F.max("modified").alias("modified"))
     timed = placed.join(written, ["audit_id", "subject"]).join(never, key)
-    explained = timed.where(is_of_time(F.col("modified"), F.col("failed"))).select("audit_id", "subject", "reason").distinct()
+    explained = (
+        timed.where(is_of_time(F.col("modified"), F.col("failed"), CLOCKS_APART_S)).select("audit_id", "subject", "reason").distinct()
+    )
     return doubts.join(explained, ["audit_id", "subject", "reason"], "left_anti").select(*_COLUMNS)
 
 
@@ -165,13 +166,6 @@ def _found(writers: DataFrame, snapshots: DataFrame) -> DataFrame:
         .agg(newest.alias("newest"))
         .select("audit_id", "cluster", "job_id", F.col("newest.id").alias("found_id"), F.col("newest.modified").alias("found_at"))
     )
-
-
-def is_of_time(modified: Column, end: Column) -> Column:
-    """Whether a file may have been written for a checkpoint that is known by when it was triggered and when it ended."""
-    since = end.triggered_at - F.make_dt_interval(secs=F.lit(CLOCKS_APART_S))
-    until = F.coalesce(end.ended_at, end.triggered_at) + F.make_dt_interval(secs=F.lit(CLOCKS_APART_S))
-    return F.coalesce((modified >= since) & (modified <= until), F.lit(False))
 
 
 def distinct(doubts: DataFrame) -> DataFrame:

@@ -5,7 +5,7 @@ application cluster with high availability has the id 000…0. What a cluster sa
 only for directories that the cluster is known to write.
 """
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.layout_columns import with_job_directory, with_places
@@ -13,6 +13,10 @@ from spark_jobs.storage.layout_columns import with_job_directory, with_places
 MOST_ENDED = 1000
 """Checkpoints of a job that tell why a file was left; older ones say nothing of what is there."""
 
+LEFT_AFTER_S = 60
+"""How long an upload may go on after its checkpoint has ended."""
+CLOCKS_APART_S = 60
+"""Between a JobManager and a file system."""
 SHARED_ID = "0" * 32
 """Of every job of an application cluster with high availability."""
 JOB_DIRECTORY = ["audit_id", "root", "job_directory"]
@@ -130,3 +134,10 @@ def owners(writers: DataFrame) -> DataFrame:
 def sole_writers(owners: DataFrame) -> DataFrame:
     """(audit_id, root, job_directory, cluster, job_id) of directories with one known writer."""
     return owners.where(F.col("claims") == 1).select(*JOB_DIRECTORY, "cluster", "job_id")
+
+
+def is_of_time(modified: Column, end: Column, before_s: int = 0) -> Column:
+    """Whether a file may have been written for a checkpoint (of ``failed``), by when that was triggered and ended."""
+    since = end.triggered_at - F.make_dt_interval(secs=F.lit(before_s))
+    until = F.coalesce(end.ended_at, end.triggered_at) + F.make_dt_interval(secs=F.lit(LEFT_AFTER_S))
+    return F.coalesce((modified >= since) & (modified <= until), F.lit(False))

@@ -11,7 +11,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.audit_tables import STORAGE_FILE
-from spark_jobs.storage.doubts import is_of_time
 from spark_jobs.storage.keys import FILE_KEY, looked_up
 from spark_jobs.storage.layout_columns import (
     MERGED,
@@ -21,12 +20,11 @@ from spark_jobs.storage.layout_columns import (
     is_metadata,
     job_directory,
 )
+from spark_jobs.storage.owners import CLOCKS_APART_S, is_of_time
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
 
 TASK_LOST = ("TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION", "CHECKPOINT_COORDINATOR_SUSPEND", "TASK_CHECKPOINT_FAILURE")
 """Ends of a checkpoint that leave uploads which nobody acknowledged."""
-LEFT_AFTER_S = 60
-"""How long an upload may go on after its checkpoint has ended."""
 
 _OF_DIRECTORY = ["audit_id", "root", "root_no", "job_directory", "job_id", "cluster"]
 _OF_CODES = ["verdict", "reason", "kind"]
@@ -101,7 +99,9 @@ def _first_true(conditions: list[Column]) -> Column:
 def _lines() -> list[tuple[Column, str, str]]:
     """Condition, verdict, reason: the first that is true decides."""
     place, as_of = F.col("place"), F.col("as_of")
-    never_completed = F.exists(_failed(), lambda end: (end.checkpoint_id == F.col("checkpoint_id")) & is_of_time(F.col("modified"), end))
+    never_completed = F.exists(
+        _failed(), lambda end: (end.checkpoint_id == F.col("checkpoint_id")) & is_of_time(F.col("modified"), end, CLOCKS_APART_S)
+    )
     unread = (
         is_metadata(F.col("path"))
         & ~F.col("snapshot")
@@ -150,13 +150,7 @@ def _failed() -> Column:
 def _kind_no() -> Column:
     """Why an orphan is one. A file in ``shared/`` tells it by its time only."""
     of_its_checkpoint = F.filter(_failed(), lambda end: end.checkpoint_id == F.col("checkpoint_id"))
-    of_its_time = F.filter(
-        _failed(),
-        lambda end: (
-            (F.col("modified") >= end.triggered_at)
-            & (F.col("modified") <= F.coalesce(end.ended_at, end.triggered_at) + F.make_dt_interval(secs=F.lit(LEFT_AFTER_S)))
-        ),
-    )
+    of_its_time = F.filter(_failed(), lambda end: is_of_time(F.col("modified"), end))
     of = F.when(F.col("checkpoint_id").isNotNull(), of_its_checkpoint).otherwise(of_its_time)
     lost = F.exists(of, lambda end: F.coalesce(end.reason, F.lit("")).isin(*TASK_LOST))
     return (
