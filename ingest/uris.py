@@ -94,6 +94,11 @@ def is_below(path: str, root: str) -> bool:
     return path.startswith(root) and (len(path) == len(root) or root.endswith("/") or path[len(root)] == "/")
 
 
+def are_nested(one: str, other: str) -> bool:
+    """Both canonical: they are the same, or one lies within the other."""
+    return is_below(one, other) or is_below(other, one)
+
+
 def canonical_column(uris: pa.Array | pa.ChunkedArray, spellings: Spellings = PLAIN) -> pa.Array | pa.ChunkedArray:
     """``canonical`` of a string column, null where there is none; the usual spellings cost well under a microsecond each."""
     if isinstance(uris, pa.ChunkedArray):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ingest.records import Skip
 from ingest.storage.directories import Directories
 from ingest.storage.roots import Root
-from ingest.uris import Spellings, canonical, is_below
+from ingest.uris import Spellings, are_nested, canonical, is_below
 
 SECOND_NAME = "second_name"
 """Reason of the ``Skip`` of a directory that was listed under another name as well."""
@@ -90,10 +90,10 @@ def overlap(place: str, other: str) -> bool:
     """Whether what is written at ``place``, which need not exist, might lie in the directory ``other``, or that in it."""
     if "://" in place or "://" in other:
         one, two = canonical(place), canonical(other)
-        return is_below(one, two) or is_below(two, one)
+        return are_nested(one, two)
     one, two = canonical(str(Path(place).resolve())), canonical(str(Path(other).resolve()))
     above = next(folder for folder in (Path(place), *Path(place).parents) if folder.exists())
-    if is_below(one, two) or is_below(two, one) or (above == Path(place) and same_directory(place, other)):
+    if are_nested(one, two) or (above == Path(place) and same_directory(place, other)):
         return True
     try:
         return _holds(other, str(above))
@@ -104,7 +104,7 @@ def overlap(place: str, other: str) -> bool:
 def overlapping(one: Root, other: Root, spellings: Spellings) -> bool:
     """Whether one might lie in the other, by what Flink or Weir calls them or by what is at these places."""
     names, others = ({root.uri, canonical(root.reading, spellings)} for root in (one, other))
-    named = any(is_below(name, place) or is_below(place, name) for name in names for place in others)
+    named = any(are_nested(name, place) for name in names for place in others)
     return named or overlap(one.reading, other.reading)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ingest.uris import BadUri, canonical, is_below
+from ingest.uris import BadUri, are_nested, canonical
 from webapp.cleanup.errors import PlanRefused
 from webapp.cleanup.manifest import PlannedRoot
 
@@ -41,11 +41,7 @@ def refuse_unsafe(roots: Sequence[PlannedRoot], searched: Sequence[str], also_sc
 
 def _overlap(one: str, other: str) -> bool:
     """Either holds the other, by name or behind links of the local file system."""
-    for place in (_plainly, _really):
-        a, b = place(one), place(other)
-        if is_below(a, b) or is_below(b, a):
-            return True
-    return False
+    return any(are_nested(place(one), place(other)) for place in (_plainly, _really))
 
 
 def _plainly(uri: str) -> str:

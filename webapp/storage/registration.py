@@ -11,7 +11,7 @@ from ingest.errors import Refused
 from ingest.local_directories import refusal_of_tree
 from ingest.storage.identities import same_directory
 from ingest.storage.roots import Root
-from ingest.uris import BadUri, canonical, is_below
+from ingest.uris import BadUri, are_nested, canonical
 from webapp.accounts.models import User
 from webapp.fleet.models import Cluster
 from webapp.storage.auditing.audit_request import refuse_overlap, spellings
@@ -89,6 +89,6 @@ def _outside(row: StorageRoot) -> str:
     if refused := refusal_of_tree(uri):
         raise ValidationError({"quarantine_uri": translated(refused)})
     roots = [row.uri, *StorageRoot.objects.values_list("uri", flat=True)]
-    if any(is_below(uri, root) or is_below(root, uri) for root in roots):
+    if any(are_nested(uri, root) for root in roots):
         raise ValidationError({"quarantine_uri": gettext("It must lie outside all roots.")})
     return uri

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from ingest.errors import Refused
 from ingest.storage.roots import Root
-from ingest.uris import Spellings, is_below
+from ingest.uris import Spellings, are_nested
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.storage.auditing import known_jobs
@@ -118,7 +118,7 @@ def refuse_overlap(uris: Sequence[str]) -> None:
     """A root within another would be listed twice. Raises ``Refused``."""
     for place, uri in enumerate(uris):
         for other in uris[place + 1 :]:
-            if is_below(uri, other) or is_below(other, uri):
+            if are_nested(uri, other):
                 outer, inner = sorted((uri, other), key=len)
                 raise Refused(f"{inner} lies within {outer}: name the outer one alone.")
 

@@ -13,7 +13,7 @@ import fsspec
 from django.conf import settings
 from django.utils import timezone
 
-from ingest.uris import is_below
+from ingest.uris import are_nested
 from spark_jobs.manifest import BadManifest
 from webapp.storage.audit_findings import judge
 from webapp.storage.auditing import audit_retention, fleet_orphan_bytes, known_jobs, listings, loading
@@ -83,12 +83,8 @@ def _previous(request: AuditRequest, as_of: datetime) -> StorageAudit | None:
     """The newest one before whose state this one carries on: of the same roots, or else of some of them."""
     wanted = set(request.uris)
     earlier = StorageAudit.objects.loaded().filter(files_kept=True, as_of__lt=as_of).order_by("-as_of", "-id")[:50]
-    overlapping = [row for row in earlier if any(_overlap(uri, root) for uri in wanted for root in row.roots)]
+    overlapping = [row for row in earlier if any(are_nested(uri, root) for uri in wanted for root in row.roots)]
     return next((row for row in overlapping if wanted <= set(row.roots)), overlapping[0] if overlapping else None)
-
-
-def _overlap(uri: str, other: str) -> bool:
-    return uri == other or is_below(uri, other) or is_below(other, uri)
 
 
 def _write_request(row: StorageAudit, request: AuditRequest, found: list[listings.RootListing]) -> None:
