@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 
 import waitress
@@ -64,7 +65,7 @@ def _listening(host: str, port: int) -> socket.socket:
 def _serve(application: AccessLog, listening: socket.socket, threads: int) -> None:
     """Until SIGTERM; requests that a thread is at are worked on for five seconds more."""
     signal.signal(signal.SIGTERM, _leave)
-    waitress.serve(
+    server = waitress.create_server(
         application,
         sockets=[listening],
         threads=threads,
@@ -77,8 +78,8 @@ def _serve(application: AccessLog, listening: socket.socket, threads: int) -> No
         log_socket_errors=False,
         # Who may set them is a matter of Django's settings.
         clear_untrusted_proxy_headers=not settings.WEIR.behind_proxy,
-        _quiet=True,
     )
+    server.run()
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:
@@ -106,7 +107,8 @@ def _keep(children: Sequence[int]) -> int:
 
 def _end(children: Sequence[int]) -> None:
     for child in children:
-        os.kill(child, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it has ended and was waited for
+            os.kill(child, signal.SIGTERM)
 
 
 if __name__ == "__main__":
