@@ -57,6 +57,4 @@ if __name__ == "__main__":
             take(*what.split(":"))
         elif verb == "see":
             told[what] = seen()
-        else:
-            call_command(verb, *what.split()) if what else call_command(verb)
     print("\n" + json.dumps(told, default=str))

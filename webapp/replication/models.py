@@ -20,9 +20,7 @@ class Replica(models.Model):
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField()
     created_name = models.CharField(max_length=200, help_text="who asked for it")
-    asker_clusters = models.JSONField(
-        null=True, default=list, help_text="clusters whose roots it may read; null: all"
-    )
+    asker_clusters = models.JSONField(null=True, default=list, help_text="clusters whose roots it may read; null: all")
     changed_at = models.DateTimeField(null=True, help_text="of the last order")
     changed_name = models.CharField(max_length=200, blank=True, help_text="who gave the last order")
     tried_at = models.DateTimeField(null=True, help_text="end of the last try")

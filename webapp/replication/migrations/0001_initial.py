@@ -26,9 +26,7 @@ class Migration(migrations.Migration):
                 ("created_name", models.CharField(help_text="who asked for it", max_length=200)),
                 (
                     "asker_clusters",
-                    models.JSONField(
-                        default=list, help_text="clusters whose roots it may read; null: all", null=True
-                    ),
+                    models.JSONField(default=list, help_text="clusters whose roots it may read; null: all", null=True),
                 ),
                 ("changed_at", models.DateTimeField(help_text="of the last order", null=True)),
                 ("changed_name", models.CharField(blank=True, help_text="who gave the last order", max_length=200)),

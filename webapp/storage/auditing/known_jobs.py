@@ -4,7 +4,7 @@ Only what was seen counts: a job that nobody reports any more, or of a cluster t
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -39,11 +39,11 @@ def write(target: str, at: datetime, left_out: Q = NONE) -> int:
             rows = [
                 {
                     **job,
-                    "started_at": job.pop("start_time"),
+                    "started_at": job["start_time"],
                     "terminal": bool(job["terminal"]),
                     "restore_unread": is_restore_unread(job),
                     "seen": job["cluster"] in seen,
-                    "keeps_last": keeps_last(job["state"], job.pop("checkpoint_config")),
+                    "keeps_last": keeps_last(job["state"], job["checkpoint_config"]),
                 }
                 for job in jobs
             ]
@@ -65,17 +65,16 @@ def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> b
     return retained if state == "CANCELED" else (retained or None)
 
 
-def is_restore_unread(job: dict[str, Any]) -> bool:
-    """Whether the job may have been restored without anybody having read from what. Takes what it asks out of ``job``.
+def is_restore_unread(job: Mapping[str, Any]) -> bool:
+    """Whether the job may have been restored without anybody having read from what.
 
     Flink answers with a plan, but neither with counts nor with settings, where a job takes no checkpoints.
     """
-    counts, is_plan_unread = job.pop("flink_counts"), job.pop("graph__isnull")
     if job["restored_at"] is not None:
         return False
-    if counts is None:
-        return bool(is_plan_unread or job["checkpoint_config"])
-    return bool(counts.get("checkpoints_restored"))
+    if job["flink_counts"] is None:
+        return bool(job["graph__isnull"] or job["checkpoint_config"])
+    return bool(job["flink_counts"].get("checkpoints_restored"))
 
 
 def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
