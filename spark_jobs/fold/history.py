@@ -1,5 +1,6 @@
 """What rules may look back on: rows of one job as samples, in order of time."""
 
+import json
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -173,7 +174,9 @@ def plan_of(graph: Mapping[str, Any] | None) -> tuple[tuple[samples.Vertex, ...]
 
 
 def _document(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    """Of a serving column, which holds the JSON text, or what that holds."""
+    document = json.loads(value) if isinstance(value, str) else value
+    return tuple(document) if isinstance(document, list) else document
 
 
 def _per_subtask(values: Sequence[Any]) -> tuple[Any, ...]:

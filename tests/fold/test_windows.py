@@ -174,7 +174,7 @@ def test_judgements_name_the_windows_in_runs() -> None:
     assert judgement["judged_to"] == noon(900)
 
 
-def test_documents_that_an_earlier_version_remembered_as_text_are_read() -> None:
+def test_documents_that_are_remembered_as_text_are_read() -> None:
     fact = {"checkpoint_id": 7, "trigger_time": 5, "outcome": "declined", "declines": '[{"subtask": 3}]', "late_messages": None}
     (_, (sample,)) = timed(CheckpointSample, [fact], "trigger_time")
     assert (sample.declines, sample.late_messages, sample.not_acknowledged) == (({"subtask": 3},), (), ())

@@ -26,7 +26,7 @@ from django.http import HttpRequest, HttpResponseBase
 from webapp.lib import database_errors
 
 LOOKS_EVERY_S = 0.3
-SILENT_S = 1.2
+SILENT_S = 1.0
 """A page that had to wait for the next look, and then for this, is answered within two seconds."""
 LOCKED_S = 1.5
 NEEDS_NONE, SAY_SO_THEMSELVES = "/healthz", ("/readyz", "/metrics")
