@@ -1,11 +1,10 @@
 """Weir's own log: one line a record, as text or as JSON, and which request and run a record belongs to.
 
-Every process of Weir writes it so, those of Spark jobs as well, which are told both by their environment. Credentials never get into it.
+Every process of Weir writes it so. Credentials never get into it.
 """
 
 import json
 import logging
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from datetime import UTC, datetime
 
 from ingest.redaction.texts import redact
 
-FORMAT, REQUEST, RUN = "WEIR_LOG_FORMAT", "WEIR_REQUEST_ID", "WEIR_RUN"
+FORMAT, REQUEST = "WEIR_LOG_FORMAT", "WEIR_REQUEST_ID"
 TEXT, JSON = FORMS = ("text", "json")
 
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -23,12 +22,12 @@ _run: ContextVar[str] = ContextVar("run", default="")
 
 def request_id() -> str:
     """Of the request that this is done for; "" where it is done for none."""
-    return _request_id.get() or os.environ.get(REQUEST, "")
+    return _request_id.get()
 
 
 def run() -> str:
     """The attempt of due work that is going on, as the pipeline page names it; "" where none is."""
-    return _run.get() or os.environ.get(RUN, "")
+    return _run.get()
 
 
 @contextmanager
@@ -47,11 +46,6 @@ def of_run(attempt: str) -> Iterator[None]:
         yield
     finally:
         _run.reset(token)
-
-
-def environment() -> dict[str, str]:
-    """What a process that is started now has to be told."""
-    return {REQUEST: request_id(), RUN: run()}
 
 
 class TextFormatter(logging.Formatter):

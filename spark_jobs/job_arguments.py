@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Sequence
 
 from ingest.lake.environment import lake_place
 from ingest.lake.reader import LakeReader
@@ -26,6 +27,18 @@ def add_attempt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run-dir", required=True, metavar="DIR", help="path or URI to write to; one for each attempt")
     parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
     parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
+
+
+def interrupt_attempts(tags: Sequence[str]) -> None:
+    """What earlier attempts may have left running on a Spark Connect server ends.
+
+    Spark is imported only where there are any: that takes longer than a small job.
+    """
+    if tags:
+        from spark_jobs.session import interrupt_attempt
+
+        for tag in tags:
+            interrupt_attempt(tag)
 
 
 def add_most_rows(parser: argparse.ArgumentParser) -> None:

@@ -10,12 +10,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = (ROOT / "spark_jobs", ROOT / "ingest")
 
 ON_WORKERS = "spark.weir.code"
-"""Setting of a server whose Python workers have these packages from the start: their digest."""
-
-
-def of_server() -> dict[str, str]:
-    """Settings of a server that has ``ROOT`` on its ``PYTHONPATH``: workers are forked from a daemon that has all imported."""
-    return {ON_WORKERS: digest(), "spark.python.daemon.module": "spark_jobs.worker_daemon"}
+"""Setting of a server that has ``ROOT`` on its ``PYTHONPATH``, so that its Python workers have these packages: their digest."""
 
 
 @cache

@@ -1,6 +1,6 @@
 """The run that another one carries on from: found lost or damaged before Spark meets it, and where Spark stumbled over it.
 
-Exit code ``LOST`` tells the caller that the run is lost: a retry does not help, and it starts the job without it.
+A retry does not help where it is lost: the job is started without it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,9 +13,6 @@ from ingest.lake.derived import CYCLE_TABLES
 from ingest.parquet_stream import ParquetStream
 from spark_jobs import manifest as manifests
 from spark_jobs.manifest import BadManifest, Manifest
-
-LOST = 3
-"""Exit code."""
 
 
 class PreviousLost(Exception):

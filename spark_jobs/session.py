@@ -21,7 +21,6 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import Refused
 from ingest.privacy import of_hadoop
-from spark_jobs import spark_on_demand
 
 DEFAULT_CONNECT_PORT = 15002
 CONNECT_TIMEOUT_S = 10
@@ -91,11 +90,10 @@ _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 def open_session(app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None) -> SparkSession:
     """A session for one attempt of a job. What an earlier process left running under ``attempt`` is interrupted first.
 
-    ``options`` are added last. Environment: ``SPARK_REMOTE`` (``WEIR_SPARK_SOCKET`` has it started), ``SPARK_MASTER``,
+    ``options`` are added last. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``,
     ``WEIR_SPARK_DRIVER_MEMORY`` (classic only, default 2g) and ``WEIR_SPARK_DRIVER_HOST`` (where executors reach the driver).
     """
     wanted = {**SESSION_OPTIONS, **(options or {})}
-    spark_on_demand.ensure()
     remote = os.environ.get("SPARK_REMOTE", "")
     if remote:
         session = _connect(remote, app_name, attempt)
@@ -121,12 +119,11 @@ def operation_tag(attempt: str) -> str:
 def interrupt_attempt(attempt: str) -> bool:
     """Stop what an attempt may still be running on the Connect server. True where its session was found there.
 
-    Without ``SPARK_REMOTE``, or where that is started on demand and was not, there is nothing to do: a classic driver dies with
-    its process.
+    Without ``SPARK_REMOTE`` there is nothing to do: a classic driver dies with its process.
     """
-    if not os.environ.get("SPARK_REMOTE") or not spark_on_demand.runs():
+    remote = os.environ.get("SPARK_REMOTE", "")
+    if not remote:
         return False
-    remote = os.environ["SPARK_REMOTE"]
     _refuse_silence(remote)
     with suppress(PySparkException):
         session = _session_of(remote, "weir-interrupt", attempt)

@@ -52,7 +52,7 @@ def connect_server(folder: Path, master: str = "local[2]", stops_within_s: float
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        **own_code.of_server(),
+        own_code.ON_WORKERS: own_code.digest(),
     }
     settings = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master, *settings, "spark-internal"]

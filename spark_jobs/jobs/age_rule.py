@@ -18,6 +18,7 @@ from spark_jobs.in_process.session import in_process_session
 from spark_jobs.lake import SMALL_ROWS
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root, hadoop_path, without_globs
+from spark_jobs.progress import say
 from spark_jobs.schemas import serving_schema
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
 from spark_jobs.storage import age_rule
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         result = simulated(session, found, args.days, args.below, in_process=here)
     with fsspec.open(absolute_root(args.out), "wb") as out:
         out.write(json.dumps(result, ensure_ascii=False, indent=1).encode())
-    print(f"wrote {args.out}", flush=True)
+    say(f"wrote {args.out}")
     return 0
 
 

@@ -20,15 +20,15 @@ from ingest.errors import Refused
 from ingest.lake.reader import LakeReader
 from spark_jobs import audit_frames, audit_request, audit_size, audit_state, previous_run
 from spark_jobs import manifest as manifests
-from spark_jobs.attempts import interrupt_attempts
 from spark_jobs.audit_request import Audit
 from spark_jobs.audit_tables import AUDIT_TABLES, STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.in_process.session import in_process_session
-from spark_jobs.job_arguments import add_attempt, add_lake, lake_at
+from spark_jobs.job_arguments import add_attempt, add_lake, interrupt_attempts, lake_at
 from spark_jobs.lake import SMALL_ROWS
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import ParsedMetadata
 from spark_jobs.paths import absolute_root, hadoop_path
+from spark_jobs.progress import say
 from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.schemas import serving_columns
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
@@ -85,10 +85,6 @@ def run(args: argparse.Namespace) -> int:
     finished = Manifest(JOB, args.attempt, {}, {}, run_dir.outputs, run_dir.state, started, datetime.now(UTC))
     say(f"wrote {manifests.write(finished, run_dir.uri)}")
     return 0
-
-
-def say(line: str) -> None:
-    print(line, flush=True)
 
 
 @dataclass

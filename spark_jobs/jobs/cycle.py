@@ -23,13 +23,13 @@ from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.reader import LakeReader
 from spark_jobs import cycle_request, previous_run, slices
 from spark_jobs import manifest as manifests
-from spark_jobs.attempts import interrupt_attempts
 from spark_jobs.cycle_request import CycleRequest
-from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, lake_at
+from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, interrupt_attempts, lake_at
 from spark_jobs.kept_facts import keep
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.paths import absolute_root
 from spark_jobs.previous_run import PreviousLost
+from spark_jobs.progress import say
 from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.small.cycle import SmallCycle, fits
@@ -83,10 +83,6 @@ def run(args: argparse.Namespace) -> int:
     keep(lake, manifests.read(path))
     say(f"wrote {path}")
     return 0
-
-
-def say(line: str) -> None:
-    print(line, flush=True)
 
 
 @dataclass(frozen=True)

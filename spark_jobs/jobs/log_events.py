@@ -22,6 +22,7 @@ from ingest.lake.derived_commits import append
 from ingest.records import Observed
 from spark_jobs.job_arguments import add_lake, lake_at
 from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives, batches
+from spark_jobs.progress import say
 from spark_jobs.session import open_session
 from spark_jobs.shipping import ship_code
 
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
             for batch in batches(files, int(args.batch_gib * 2**30)):
                 rows += archives.load(batch)
                 done += len(batch)
-                print(f"{done} of {len(files)} files, {rows} records kept, {time.monotonic() - clock:.1f} s", flush=True)
+                say(f"{done} of {len(files)} files, {rows} records kept, {time.monotonic() - clock:.1f} s")
         finally:
             session.stop()
         skips += archives.skips

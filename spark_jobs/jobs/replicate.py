@@ -7,8 +7,9 @@ this process. Killed anywhere, the next run goes on. Nothing in the origin is ev
 import argparse
 from collections.abc import Iterator, Sequence
 
-from spark_jobs.attempts import interrupt_attempts
+from spark_jobs.job_arguments import interrupt_attempts
 from spark_jobs.paths import absolute_root
+from spark_jobs.progress import say
 from spark_jobs.replication.copying import Batch, Failure, in_threads
 from spark_jobs.replication.request import Request, read_request, write_result
 from spark_jobs.replication.round import replicate
@@ -50,7 +51,3 @@ def run(args: argparse.Namespace) -> int:
     write_result(absolute_root(args.out), result)
     say(f"{result.state}: checkpoint {result.checkpoint_id}, {result.copied_files:,} files copied, {result.deleted_files:,} deleted")
     return 0
-
-
-def say(line: str) -> None:
-    print(line, flush=True)

@@ -15,10 +15,10 @@ from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.reader import LakeReader
 from spark_jobs import manifest as manifests
 from spark_jobs.arrow_schemas import serving_rows
-from spark_jobs.attempts import interrupt_attempts
-from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, lake_at
+from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, interrupt_attempts, lake_at
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
+from spark_jobs.progress import say
 from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
 from spark_jobs.small import rollups as small
@@ -49,11 +49,9 @@ def run(args: argparse.Namespace) -> int:
         interrupt_attempts(args.interrupt)
         clock = time.monotonic()
         run_dir = _roll_up(lake, args, to_seq, run_dir)
-        print(
-            f"{CHECKPOINT_ROLLUP.name}: {run_dir.outputs[CHECKPOINT_ROLLUP.name].rows} rows, {time.monotonic() - clock:.1f} s", flush=True
-        )
+        say(f"{CHECKPOINT_ROLLUP.name}: {run_dir.outputs[CHECKPOINT_ROLLUP.name].rows} rows, {time.monotonic() - clock:.1f} s")
     finished = Manifest(JOB, args.attempt, {TABLE: args.from_seq}, {TABLE: to_seq}, run_dir.outputs, {}, started, datetime.now(UTC))
-    print(f"wrote {manifests.write(finished, run_dir.uri)}", flush=True)
+    say(f"wrote {manifests.write(finished, run_dir.uri)}")
     return 0
 
 

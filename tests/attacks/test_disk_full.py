@@ -33,7 +33,6 @@ from webapp.config.environment import PROJECT_DIR
 from webapp.reports import orders, work_keys
 from webapp.reports.choices import ReportState
 from webapp.reports.folder import ReportFolder
-from webapp.work import subprocesses
 from webapp.work.perform import perform
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -133,16 +132,6 @@ def test_a_report_that_could_not_be_written_is_made_when_there_is_room(small: Di
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
     report.refresh_from_db()
     assert report.state == ReportState.DONE and ReportFolder(report.uid).has("html")
-
-
-def test_a_log_that_cannot_be_kept_stops_no_command(small: Disk) -> None:
-    """Else it would wait for somebody to read what it says, until its time is over."""
-    lines: list[str] = []
-    code = "for n in range(5_000): print('x' * 100)"
-    with small.full(2_000):
-        ended = subprocesses.run([sys.executable, "-c", code], os.environ, small.path / "run.log", 60, lines.append, lines.append)
-    assert ended == 0
-    assert lines.count("x" * 100) == 5_000
 
 
 def test_a_recording_says_what_is_the_matter(small: Disk) -> None:

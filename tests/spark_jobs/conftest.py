@@ -25,7 +25,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         options={
             **SMALL_INPUT_OPTIONS,
             # Python workers import nothing anew, as those of the server of `make run`.
-            **own_code.of_server(),
+            own_code.ON_WORKERS: own_code.digest(),
             "spark.sql.shuffle.partitions": "1",
             # No plan runs often enough to be worth compiling well.
             "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",

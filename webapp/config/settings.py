@@ -225,7 +225,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # Tasks
-SPARK_MODULE = "spark_jobs"
+SPARK_JOB = "spark_jobs.job.run_job"
 CELERY_BROKER_URL = WEIR.redis_url.replace("unix://", "redis+socket://") or "memory://"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Who sends hints has shorter ones: see webapp.work.hints.

@@ -22,12 +22,12 @@ from webapp.findings import overrides
 from webapp.pipeline import loader
 from webapp.pipeline.loader import OutOfOrder
 from webapp.storage import recovery
-from webapp.work import lake, run_dirs, run_files, spark_process
+from webapp.work import lake, run_dirs, run_files, spark_job
 from webapp.work.keys import CYCLE
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineRun
 from webapp.work.runs import RunRecord, describe, new_attempt
-from webapp.work.spark_process import PreviousLost
+from webapp.work.spark_job import PreviousLost
 
 ROUTINE_WAITS = timedelta(seconds=30)
 SLICES_FOR = timedelta(minutes=10)
@@ -141,7 +141,7 @@ def _run_spark(record: RunRecord, wanted: dict[str, int]) -> str:
     command += ["--request", _write_request(run_dir), "--most-rows-without-spark", str(settings.WEIR.most_rows_without_spark)]
     if _takes_slices(record):
         command += ["--oldest-first", "yes"]
-    spark_process.run([*command, *spark_process.interrupting(record.row)], record, attempt)
+    spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)
     return f"{run_dir}/manifest.json"
 
 

@@ -15,7 +15,7 @@ from webapp.work.lease import Lease
 from webapp.work.models import DueWork
 from webapp.work.registry import DAY_S, HOUR_S, MAINTAIN_TASK, ClaimedWork, Ended, Work, register, work_of
 from webapp.work.runs import RunRecord
-from webapp.work.spark_process import spark_task
+from webapp.work.spark_job import spark_task
 
 RETENTION = "maintenance/retention"
 LAKE = "maintenance/lake"

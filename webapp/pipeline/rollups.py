@@ -22,7 +22,7 @@ from webapp.config import schedule
 from webapp.fleet.models import Cluster
 from webapp.pipeline import loader
 from webapp.pipeline.table_models import SERVED
-from webapp.work import hints, run_dirs, run_files, spark_process
+from webapp.work import hints, run_dirs, run_files, spark_job
 from webapp.work.lake import lake
 from webapp.work.lease import Lease
 from webapp.work.models import DueWork, RolledUp
@@ -30,7 +30,7 @@ from webapp.work.runs import RunRecord
 from webapp.work.upserts import upsert
 
 KEY = "rollups/checkpoints"
-TASK = spark_process.spark_task("pipeline.roll_up", schedule.SPARK)
+TASK = spark_job.spark_task("pipeline.roll_up", schedule.SPARK)
 """Beside the cycle: the worker of its queue has a process for each of them."""
 TABLE = "checkpoint_rollup"
 MOST_FILES = 64
@@ -62,7 +62,7 @@ def run(lease: Lease, record: RunRecord) -> None:
     run_dir = run_dirs.of(record.row)
     command = ["rollups", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
     command += ["--from", str(start), "--to", str(end), "--most-rows-without-spark", str(settings.WEIR.most_rows_without_spark)]
-    spark_process.run([*command, *spark_process.interrupting(record.row)], record, attempt)
+    spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)
     manifest = run_files.read_manifest(f"{run_dir}/manifest.json", attempt)
     record.counts |= {"rows": manifest.tables[TABLE].rows if TABLE in manifest.tables else 0, "changed": _load(manifest, lease)}
     record.say(f"loaded {TABLE}: {record.counts['rows']} rows, {record.counts['changed']} changed")

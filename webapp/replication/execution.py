@@ -15,7 +15,7 @@ from webapp.replication.models import Replica, ReplicaRound
 from webapp.replication.registration import earlier, places_of
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
-from webapp.work import spark_process
+from webapp.work import spark_job
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord, describe
 
@@ -49,7 +49,7 @@ def _run(request: Request, record: RunRecord) -> Result:
         asked, answer, attempt = Path(folder, "request.json"), Path(folder, "result.json"), record.row.attempt
         asked.write_text(request.text())
         command = ["replicate", "--request", str(asked), "--out", str(answer), "--attempt", attempt]
-        spark_process.run([*command, *spark_process.interrupting(record.row)], record, attempt)
+        spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)
         return result_of(json.loads(answer.read_text()))
 
 

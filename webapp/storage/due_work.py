@@ -6,7 +6,7 @@ from webapp.config import schedule
 from webapp.freshness import disk_budget
 from webapp.storage.auditing import scheduled_audits, work_keys
 from webapp.work.registry import Work, register
-from webapp.work.spark_process import spark_task
+from webapp.work.spark_job import spark_task
 
 LIST_LIMIT_S = 12 * 3600
 LOOKS_FOR_ROOM_EVERY = timedelta(minutes=10)

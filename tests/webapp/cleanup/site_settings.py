@@ -2,4 +2,4 @@
 
 from webapp.config.settings import *  # noqa: F403 - the real settings, all of them
 
-SPARK_MODULE = "tests.webapp.cleanup.stand_in_audit"
+SPARK_JOB = "tests.webapp.cleanup.stand_in_audit.run_job"

@@ -1,7 +1,7 @@
-"""Keeps the contract of ``python -m spark_jobs audit`` without a JVM: the plain reckoning of a world over what really lies there."""
+"""Keeps the contract of the job ``audit`` without a JVM: the plain reckoning of a world over what really lies there."""
 
 import json
-import sys
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ _TYPES = {
 _ZERO = {"int": 0, "flag": False, "json": "[]", "text": ""}
 
 
-def main() -> int:
-    arguments = dict(zip(sys.argv[2:-1:2], sys.argv[3::2], strict=False))
+def run_job(words: Sequence[str]) -> int:
+    arguments = dict(zip(words[1:-1:2], words[2::2], strict=False))
     run_dir, name = Path(arguments["--run-dir"]), arguments["--attempt"]
     (asked,) = json.loads(Path(arguments["--request"]).read_text())["audits"]
     (root,) = asked["roots"]
@@ -58,7 +58,3 @@ def _written(run_dir: Path, name: str, rows: list[dict[str, Any]], schema: pa.Sc
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist(rows, schema), path)
     return manifests.Output(len(rows), (str(path.relative_to(run_dir)),))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

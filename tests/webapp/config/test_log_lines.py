@@ -16,7 +16,7 @@ from tests.weir_settings import WeirSettings
 from webapp.config.celery import app
 from webapp.site.views import fleet
 from webapp.web.access_log import AccessLog
-from webapp.work import broker, hints, spark_process
+from webapp.work import broker, hints, spark_job
 from webapp.work.hints import Task
 from webapp.work.models import DueWork, PipelineRun
 from webapp.work.runs import RunRecord, recorded
@@ -112,11 +112,11 @@ def test_a_hint_carries_the_request_into_the_task(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_spark_job_and_its_log_know_run_and_request(home: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
-    settings.SPARK_MODULE = "tests.webapp.config.logged"
+    settings.SPARK_JOB = "tests.webapp.config.logged.run_job"
     monkeypatch.setenv(log_lines.FORMAT, log_lines.JSON)
     record = RunRecord(PipelineRun(), logging.getLogger("test").info)
     with log_lines.of_request(GIVEN), log_lines.of_run("spark-1"):
-        spark_process.run([], record, "spark-1")
+        spark_job.run([], record, "spark-1")
     told = json.loads((home / "logs" / "runs" / "spark-1.log").read_text())
     assert (told["run"], told["request_id"], told["logger"], told["level"]) == ("spark-1", GIVEN, "spark_jobs.fold", "WARNING")
     assert "a rule failed" in told["message"] and "hunter2" not in json.dumps(told)

@@ -11,7 +11,6 @@ from django.utils import timezone
 from ingest.replay.player import Player
 from ingest.replay.shipped import AUDITED, CHECKPOINTS, PAST_MS, REMOVED, ROOTS, SHIPPED, recordings
 from ingest.replay.tape import Tape
-from spark_jobs.__main__ import main as spark_job
 from tests.webapp.builders import cluster, finding, job, unsaved_job
 from tests.webapp.storage.builders import audit, root, root_figures
 from webapp.alerting.evaluation import evaluate
@@ -25,7 +24,7 @@ from webapp.reports.models import IncidentReport
 from webapp.site import demo_storage, demo_tour, removal
 from webapp.storage.auditing import work_keys
 from webapp.storage.models import AgeRuleResult, AuditDoubt, RootFigures, StorageAudit, StorageRoot
-from webapp.work import registry, spark_process
+from webapp.work import registry
 from webapp.work.models import DueWork
 from webapp.work.perform import Performed, perform
 
@@ -118,7 +117,6 @@ def alerts_of(*rules: tuple[str, str]) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(registered, monkeypatch, tmp_path):
     """Jobs of the demo run meanwhile, one of them restored from what is written only after the first audit, and a root is somebody's."""
-    monkeypatch.setattr(spark_process, "run", lambda arguments, _record, _name: spark_job(arguments))
     mine = root_of_ones_own(tmp_path / "mine")
     played = Played()
     played.tick()

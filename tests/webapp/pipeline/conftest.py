@@ -42,7 +42,7 @@ def load(lease: Lease, tmp_path: Path) -> Callable[..., dict[str, int]]:
 
 @pytest.fixture
 def home(home: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
-    settings.SPARK_MODULE = "tests.webapp.pipeline.stand_in_spark"
+    settings.SPARK_JOB = "tests.webapp.pipeline.stand_in_spark.run_job"
     monkeypatch.setenv("WEIR_HOME", str(home))
     return home
 

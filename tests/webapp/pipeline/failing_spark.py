@@ -1,7 +1,13 @@
-"""A Spark job that ends badly."""
+"""Spark jobs that end badly."""
 
-import sys
+from collections.abc import Sequence
 
-if __name__ == "__main__":
-    print("no memory left")
-    sys.exit(1)
+from celery.exceptions import SoftTimeLimitExceeded
+
+
+def run_job(_words: Sequence[str]) -> int:
+    raise MemoryError("no memory left")
+
+
+def run_too_long(_words: Sequence[str]) -> int:
+    raise SoftTimeLimitExceeded

@@ -1,8 +1,10 @@
 """The stand-in for Spark where no cycle is needed."""
 
-import sys
+from collections.abc import Sequence
 
-from tests.webapp.pipeline.stand_in_spark import main
+from tests.webapp.pipeline import stand_in_spark
 
-if __name__ == "__main__":
-    sys.exit("not needed" if sys.argv[1] == "cycle" else main())
+
+def run_job(words: Sequence[str]) -> int:
+    assert words[0] != "cycle"
+    return stand_in_spark.run_job(words)

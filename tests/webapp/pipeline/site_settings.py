@@ -2,5 +2,5 @@
 
 from webapp.config.settings import *  # noqa: F403 - the real settings, all of them
 
-SPARK_MODULE = "tests.webapp.pipeline.stand_in_spark"
+SPARK_JOB = "tests.webapp.pipeline.stand_in_spark.run_job"
 CELERY_BEAT_SCHEDULE = {"tick": {"task": "pipeline.tick", "schedule": 0.5, "options": {"expires": 5}}}

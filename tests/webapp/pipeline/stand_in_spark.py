@@ -1,4 +1,4 @@
-"""Keeps the contract of ``python -m spark_jobs cycle``: one completed fact for every checkpoint in the new commits.
+"""Keeps the contract of the job ``cycle``: one completed fact for every checkpoint in the new commits.
 
 The state that it leaves is the list of them, and the next one needs it. What it tells is kept in the lake, unless ``$WEIR_HOME/no-keep``
 says that it is killed before that. As ``rollups`` it counts what is kept of each hour.
@@ -8,8 +8,8 @@ While ``$WEIR_HOME/hold`` exists it waits before it writes, having noted its pro
 
 import json
 import os
-import sys
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -18,22 +18,18 @@ import pyarrow.parquet as pq
 from ingest.lake.environment import lake_place
 from ingest.lake.reader import LakeReader
 from spark_jobs import manifest as manifests
-from spark_jobs import previous_run
+from spark_jobs import previous_run, progress
 from spark_jobs.kept_facts import TABLE, keep
 from spark_jobs.manifest import Manifest
 from tests.webapp.pipeline.runs import fact, row, write_run
 
 
-def main() -> int:
-    try:
-        return rollups() if sys.argv[1] == "rollups" else cycle()
-    except previous_run.PreviousLost as error:
-        print(f"spark_jobs cycle: {error}", file=sys.stderr)
-        return previous_run.LOST
+def run_job(words: Sequence[str]) -> int:
+    arguments = dict(zip(words[1::2], words[2::2], strict=True))
+    return rollups(arguments) if words[0] == "rollups" else cycle(arguments)
 
 
-def cycle() -> int:
-    arguments = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
+def cycle(arguments: dict[str, str]) -> int:
     home, run_dir = Path(os.environ["WEIR_HOME"]), Path(arguments["--run-dir"])
     carried = previous_run.read(arguments["--previous"], json.loads(arguments["--previous-to"])) if "--previous" in arguments else None
     lake, previous = LakeReader(*lake_place(arguments["--lake"])), carried.to_seq if carried else {}
@@ -58,8 +54,7 @@ def cycle() -> int:
     return 0
 
 
-def rollups() -> int:
-    arguments = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
+def rollups(arguments: dict[str, str]) -> int:
     begin(Path(os.environ["WEIR_HOME"]), "-rollups")
     start, end = int(arguments["--from"]), int(arguments["--to"])
     files = LakeReader(*lake_place(arguments["--lake"])).files(TABLE, version=end)
@@ -88,7 +83,7 @@ def rollups() -> int:
 
 def begin(home: Path, of: str) -> None:
     (home / f"began{of}").write_text(str(os.getpid()))
-    print("stand-in began", flush=True)
+    progress.say("stand-in began")
     while (home / f"hold{of}").exists():
         time.sleep(0.05)
 
@@ -96,7 +91,3 @@ def begin(home: Path, of: str) -> None:
 def remembered(carried: Manifest | None) -> set[int]:
     files = [f"{carried.run_dir}/{file}" for file in carried.state["facts"]] if carried else []
     return {number for file in files for number in pq.read_table(file, page_checksum_verification=True).column("id").to_pylist()}
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,17 +16,18 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.pipeline import cycle, loader
 from webapp.work.models import DueWork, Manifest, PipelineRun
 from webapp.work.perform import Performed, perform
-from webapp.work.spark_process import SparkFailed
+from webapp.work.spark_job import SparkFailed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 COMMITS, ROWS = 5, 20
+NO_SPARK = "sc://127.0.0.1:1"
 
 
 @pytest.fixture(autouse=True)
 def _without_spark(home: Path, weir: WeirSettings, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs are real, and nobody starts Spark for them."""
-    settings.SPARK_MODULE = "spark_jobs"
-    monkeypatch.setenv("WEIR_SPARK_SOCKET", str(home / "nobody"))
+    settings.SPARK_JOB = "spark_jobs.job.run_job"
+    monkeypatch.setenv("SPARK_REMOTE", NO_SPARK)
     weir(most_rows_without_spark=2 * ROWS + 5)
     DueWork.objects.ensure({"spark/cycle": 8}, timezone.now())
 
@@ -89,7 +90,7 @@ def test_killed_before_a_slice_is_loaded_it_is_loaded_first_and_the_rest_follows
     with pytest.raises(KeyboardInterrupt):
         perform("spark/cycle", even_if_not_due=True)
     monkeypatch.undo()
-    monkeypatch.setenv("WEIR_SPARK_SOCKET", "/nobody")
+    monkeypatch.setenv("SPARK_REMOTE", NO_SPARK)
     for _ in range(2):
         run()
     assert facts() == COMMITS * ROWS and PipelineRun.objects.latest("id").counts.get(cycle.LEFT) is None

@@ -142,13 +142,13 @@ def test_a_run_that_is_taken_up_in_parts_is_waited_for(see: Callable[..., None],
 
 
 def test_a_failed_job_is_said_and_tried_again(see: Callable[..., None], settings: Any) -> None:
-    good = settings.SPARK_MODULE
+    good = settings.SPARK_JOB
     see(1)
     cycle()
-    settings.SPARK_MODULE = "tests.webapp.pipeline.failing_spark"
+    settings.SPARK_JOB = "tests.webapp.pipeline.failing_spark.run_job"
     with pytest.raises(CommandError, match=r"rollups/checkpoints: .*no memory left"):
         run_pipeline()
-    settings.SPARK_MODULE = good
+    settings.SPARK_JOB = good
     assert (roll_up(), completed()) == (Performed.DONE, [1])
 
 

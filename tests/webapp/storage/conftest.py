@@ -7,7 +7,7 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from tests.webapp.storage.builders import write_run
-from webapp.work import spark_process
+from webapp.work import spark_job
 from webapp.work.lease import Lease
 from webapp.work.models import DueWork
 
@@ -38,11 +38,11 @@ def spark(home, monkeypatch):
         def run(self, arguments, record, name):
             self.commands.append(list(arguments))
             if "--previous" in arguments and not Path(arguments[arguments.index("--previous") + 1]).exists():
-                raise spark_process.PreviousLost("There is no manifest.")
+                raise spark_job.PreviousLost("There is no manifest.")
             run_dir = home / "runs" / name
             write_run(run_dir, name, self.found(name))
 
     one = Spark()
     one.commands = []
-    monkeypatch.setattr(spark_process, "run", one.run)
+    monkeypatch.setattr(spark_job, "run", one.run)
     return one

@@ -10,7 +10,7 @@ from tests.webapp.storage.builders import audit, root, root_figures
 from tests.webapp.storage.test_loading import ROW
 from webapp.storage.auditing import work_keys
 from webapp.storage.models import AgeRuleResult, RootFigures, StorageAudit, StorageRoot
-from webapp.work import registry, spark_process
+from webapp.work import registry, spark_job
 from webapp.work.models import DueWork, PipelineRun
 from webapp.work.perform import Performed, perform
 
@@ -72,7 +72,7 @@ def test_simulations_that_were_asked_for_are_done_and_one_that_fails_says_why(tm
         with open(arguments[arguments.index("--out") + 1], "w") as out:  # noqa: PTH123 - a path or URI
             json.dump({"days": 7, "roots": []}, out)
 
-    monkeypatch.setattr(spark_process, "run", run)
+    monkeypatch.setattr(spark_job, "run", run)
     assert done(work_keys.AGE_RULES) == Performed.DONE
     rows = {row.days: row for row in AgeRuleResult.objects.all()}
     assert (rows[7].state, rows[7].result["days"]) == ("done", 7)

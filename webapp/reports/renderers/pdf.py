@@ -2,22 +2,27 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from django.conf import settings
 
+from ingest.parent_death import leashed
 from webapp.reports.document import Document
 from webapp.reports.renderers import html
-from webapp.work import subprocesses
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "chrome-headless-shell")
 WITHIN_S = 60
 SHEET_PX = 688
 """What a sheet of A4 with our margins is wide, at 96 pixels an inch; charts are drawn for it."""
 MOST_BYTES = 64 << 20
+MOST_LOG_BYTES = 1 << 20
 _NO_SANDBOX = "No usable sandbox"
 
 
@@ -51,15 +56,31 @@ def render(document: Document) -> bytes:
 
 def _print(browser: str, page: Path, printed: Path, *, sandbox: bool) -> str:
     """Returns the last thing it said."""
-    lines: list[str] = []
     folder = printed.parent
     command = [browser, *_flags(folder, sandbox=sandbox), f"--print-to-pdf={printed}", page.as_uri()]
+    log = folder / "log"
     try:
-        subprocesses.run(command, _environment(folder), folder / "log", WITHIN_S, lines.append, lines.append)
-    except (subprocesses.TimedOut, OSError, subprocess.SubprocessError) as error:
-        raise NoPdf(f"Chromium could not print: {error} Print the HTML file from any browser instead.") from error
+        with log.open("wb") as output:
+            _run(command, _environment(folder), output)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoPdf(f"Chromium could not print: {error}. Print the HTML file from any browser instead.") from error
+    with log.open("rb") as written:
+        lines = written.read(MOST_LOG_BYTES).decode(errors="replace").splitlines()
     messages = [line.strip()[:300] for line in lines if line.strip()]
     return next((line for line in messages if _NO_SANDBOX in line), messages[-1] if messages else "")
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], output: IO[bytes]) -> None:
+    """Raises ``OSError`` and ``subprocess.TimeoutExpired``. Chromium forks: all of its session ends with it."""
+    process = subprocess.Popen(
+        leashed(command), env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+    )
+    try:
+        process.wait(WITHIN_S)
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _is_root() -> bool:

@@ -18,7 +18,7 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.pipeline import retention
 from webapp.storage.auditing import audit_retention
 from webapp.work.models import KeptSize
-from webapp.work.spark_process import LOGS_KEPT
+from webapp.work.spark_job import LOGS_KEPT
 
 COLUMNS = ("area", "name", "size_bytes", "rows", "files", "commits", "oldest_at", "as_of")
 AREAS = {

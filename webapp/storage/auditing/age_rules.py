@@ -8,7 +8,7 @@ import fsspec
 from spark_jobs.storage_words import age_rule_name
 from webapp.storage.choices import AuditState
 from webapp.storage.models import StorageAudit
-from webapp.work import spark_process
+from webapp.work import spark_job
 from webapp.work.runs import RunRecord
 
 
@@ -23,7 +23,7 @@ def simulate(audit: StorageAudit, days: int, below: str, record: RunRecord) -> d
     name = age_rule_name(days, below)
     target, attempt = f"{audit.run_dir}/age-rule-{name}.json", f"{audit.audit_id}-age-{name}"
     command = ["age_rule", "--audit-run", audit.run_dir, "--days", str(days), "--below", below, "--out", target, "--attempt", attempt]
-    spark_process.run(command, record, attempt)
+    spark_job.run(command, record, attempt)
     with fsspec.open(target, "rb") as file:
         result: dict[str, Any] = json.loads(file.read())
     return result

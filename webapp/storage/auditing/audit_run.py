@@ -21,7 +21,7 @@ from webapp.storage.auditing.audit_request import AuditRequest
 from webapp.storage.choices import AuditState
 from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.storage.registration import withdraw
-from webapp.work import run_dirs, spark_process
+from webapp.work import run_dirs, spark_job
 from webapp.work.lease import Lease
 from webapp.work.models import PipelineRun
 from webapp.work.runs import RunRecord, describe
@@ -104,8 +104,8 @@ def _write_request(row: StorageAudit, request: AuditRequest, found: list[listing
 def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: RunRecord) -> None:
     """Where the audit to carry on from is lost, an older one takes its place, else none: then every file counts as first seen now."""
     try:
-        spark_process.run(_command(row), record, row.audit_id)
-    except spark_process.PreviousLost as lost:
+        spark_job.run(_command(row), record, row.audit_id)
+    except spark_job.PreviousLost as lost:
         if row.previous is None:
             raise
         record.say(f"{lost} It carries on from an older audit, or else from none.")

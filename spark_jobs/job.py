@@ -1,0 +1,64 @@
+"""One job by its name and arguments, as a command or in the process of a worker.
+
+Each job is a module of ``spark_jobs.jobs`` with a docstring (its help), ``add_arguments(parser)`` and ``run(args)``.
+"""
+
+import argparse
+import importlib
+from collections.abc import Sequence
+
+from ingest.errors import IngestError
+from ingest.lake.damage import damaged
+from ingest.lake.derived import ALL_TABLES
+from ingest.lake.environment import lake_place
+from ingest.lake.reader import LakeReader
+
+SHORT_CHARS = 500
+JOBS = ("age_rule", "audit", "cycle", "log_events", "replicate", "rollups", "windows")
+
+
+def run_job(words: Sequence[str]) -> int:
+    """0 where all was done. Raises what the job raises.
+
+    :class:`ingest.errors.IngestError` and :class:`spark_jobs.manifest.BadManifest`: it was refused.
+    :class:`spark_jobs.previous_run.PreviousLost`: what it should carry on from is lost, which no retry helps.
+    """
+    job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
+    parser = argparse.ArgumentParser(
+        prog=f"python -m spark_jobs {words[0]}", description=job.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    job.add_arguments(parser)
+    code: int = job.run(parser.parse_args(list(words[1:])))
+    return code
+
+
+def reason_of(words: Sequence[str], error: Exception) -> tuple[str, bool]:
+    """One line on why a job failed, and whether the lake that it reads is damaged."""
+    damage = _damage_of(_lake_of(words))
+    return damage or _in_short(error), bool(damage)
+
+
+def _in_short(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0].strip() if lines else 'no message'}"[:SHORT_CHARS]
+
+
+def _lake_of(words: Sequence[str]) -> str | None:
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--lake")
+    lake: str | None = parser.parse_known_args(list(words))[0].lake
+    return lake
+
+
+def _damage_of(root: str | None) -> str:
+    """Spark says of a damaged file what its reader was about to do; the lake itself knows whose file it is."""
+    if not root:
+        return ""
+    try:
+        lake = LakeReader(*lake_place(root))
+        for name, table in ALL_TABLES.items():
+            if why := lake.broken_file(name):
+                return str(damaged(table, f"{lake.root}/{name}", why))
+    except IngestError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,27 @@
+"""What a job says while it runs, line by line: on standard output, or to whoever runs it in their own process."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Listener = Callable[[str], None]
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)
+
+
+_listener: ContextVar[Listener] = ContextVar("listener", default=_print)
+
+
+def say(line: str) -> None:
+    _listener.get()(line)
+
+
+@contextmanager
+def sent_to(listener: Listener) -> Iterator[None]:
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
