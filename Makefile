@@ -10,7 +10,7 @@ PY := $(VENV)/bin/python
 # Hundreds of processes are started: none compiles the sources anew, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 DOCS := webapp/docs/site/index.html
-PREFLIGHT := $(PYTHON) webapp/supervisor/preflight.py
+PREFLIGHT := $(PYTHON) webapp/launch/preflight.py
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
 # The locks name everything, by hash: nothing is left to resolve. Compiling all modules takes longer than all else of an installation, and
 # few are ever imported: what is gets compiled by its first import.
@@ -23,7 +23,7 @@ install: $(VENV)/.installed ## make the environment (.venv), nothing else
 
 run: preflight-run $(VENV)/.installed ## start everything and serve the dashboard on WEIR_BIND (127.0.0.1:8000); DEMO=0 without the demo
 	@$(MAKE) --no-print-directory docs || echo "Without documentation: \`make docs\` says why."
-	@$(if $(DEMO),WEIR_DEMO=$(DEMO)) exec $(PY) -m webapp.supervisor
+	@$(if $(DEMO),WEIR_DEMO=$(DEMO)) exec $(PY) -m webapp.launch
 
 docs: $(DOCS) ## build the documentation, which a running Weir serves under /docs
 

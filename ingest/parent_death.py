@@ -1,7 +1,7 @@
 """Ends this process with its parent. Linux only; elsewhere nothing happens.
 
 A process that is killed cannot stop what it started; the kernel can. This file run as a program, ``PARENT COMMAND…``, becomes COMMAND
-and keeps what the kernel was told.
+and keeps what the kernel was told. PARENT is a pid, or ``parent`` for whoever started it.
 """
 
 import ctypes
@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+PARENT = "parent"
 _PR_SET_PDEATHSIG = 1
 
 
@@ -27,7 +28,7 @@ def leashed(command: Sequence[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    die_with_parent(int(sys.argv[1]))
+    die_with_parent(os.getppid() if sys.argv[1] == PARENT else int(sys.argv[1]))
     try:
         os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606 - an argument list, no shell
     except OSError as error:

@@ -1,6 +1,6 @@
 """Each process of a running instance is killed with -9, one after the other, by the out-of-memory killer or by somebody: each comes back.
 
-What a kill must not lose or double is told elsewhere: a killed supervisor in ``tests/integration/test_whole.py``, workers, Spark's client,
+What a kill must not lose or double is told elsewhere: a killed whole in ``tests/integration/test_whole.py``, workers, Spark's client,
 web server and Redis while they work in ``test_disturbed.py``, deliveries, reports, clean-ups and their purge in the ``test_killed.py`` of
 each, a worker in the middle of Spark and of collecting in ``tests/webapp/pipeline/test_workers.py``.
 """
@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.integration.running import RunningWeir, until
-from webapp.supervisor.services import QUEUES
+from webapp.config.schedule import QUEUES
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
-PARTS = ("webapp.web", "valkey-server", "ingest replay", "(fork-server)", "(beat)", *(f"(worker-{queue})" for queue in QUEUES))
-"""Words of command lines, or names of what was forked."""
+PARTS = ("webapp.web", "valkey-server", "ingest replay", "celery beat", *(f"-Q {queue}" for queue in QUEUES))
+"""Words of command lines."""
 BACK_WITHIN_S = 120
 
 
@@ -39,7 +39,7 @@ def test_a_process_that_is_killed_comes_back_and_the_house_stands(running: Runni
 
 
 def test_every_process_is_among_those_that_were_killed(running: RunningWeir) -> None:
-    spared = ("webapp.supervisor", "spark", "java")
+    spared = ("webapp.launch", "supervisord", "spark", "java")
     unknown = [command for command in running.processes().values() if not any(words in command for words in (*PARTS, *spared))]
     assert not unknown
 

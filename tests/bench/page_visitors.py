@@ -11,12 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
-from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor import services
-from webapp.supervisor.child import Child
-from webapp.supervisor.home import Home
-from webapp.supervisor.ports import free_port, listens
-from webapp.supervisor.redis import embedded
+from tests.programs import Running, start
+from webapp.launch.home import Home
+from webapp.launch.ports import free_port, listens
 
 COOKIE = "weir_session"
 READS_S = (0.5, 2.5)
@@ -38,20 +35,14 @@ class Visits:
 
 @contextmanager
 def serving(folder: Path, **variables: str) -> Iterator[int]:
-    """The web server with its Redis, as the supervisor starts both; yields the port."""
+    """The web server with its Redis, as `make run` starts both; yields the port."""
     home, port = Home(folder), free_port()
     home.folder("static")
-    socket = home.socket_path("redis.sock")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
-    own = {"WEIR_HOME": str(home.root), "WEIR_BIND": f"127.0.0.1:{port}", "WEIR_REDIS_URL": f"unix://{socket}"}
-    environment = {**kept, **own, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", **variables}
-    children = [
-        Child(program, home.folder("logs"))
-        for program in (embedded(home, socket, environment), services.web(own["WEIR_BIND"], PROJECT_DIR, environment))
-    ]
+    environment = {**kept, "WEIR_BIND": f"127.0.0.1:{port}", **variables}
+    children: list[Running] = []
     try:
-        for child in children:
-            child.start()
+        children += (start(name, home, environment) for name in ("redis", "web"))
         give_up = time.monotonic() + STARTS_WITHIN_S
         while not listens("127.0.0.1", port):
             if time.monotonic() > give_up:

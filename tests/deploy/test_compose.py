@@ -15,7 +15,7 @@ from redis import AuthenticationError, Redis, ResponseError
 
 from webapp.config import schedule, secrets
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor import redis
+from webapp.launch.variables import redis_server
 
 COMPOSE: dict[str, Any] = yaml.safe_load((PROJECT_DIR / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -140,7 +140,7 @@ def is_healthy(password: str, socket: Path, folder: Path) -> bool:
 def test_the_queue_answers_nobody_without_its_password_and_shows_it_to_nobody(tmp_path: Path) -> None:
     """The command itself, with the server that is at hand."""
     service, password = SERVICES["queue"], "a-b_c" * 8
-    (tmp_path / "redis-server").symlink_to(redis.executable())
+    (tmp_path / "redis-server").symlink_to(redis_server())
     command = [word.replace("$$", "$").replace("/tmp/", f"{tmp_path}/") for word in service["command"]]
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "REDIS_PASSWORD": password}
     socket = tmp_path / "queue.sock"

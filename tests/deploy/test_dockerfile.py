@@ -17,8 +17,8 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor.ports import free_port
-from webapp.supervisor.spark_connect import spark_home
+from webapp.launch.ports import free_port
+from webapp.launch.variables import spark_home
 
 STAGES = re.split(r"^FROM ", re.sub(r"\\\n\s*", " ", (PROJECT_DIR / "Dockerfile").read_text()), flags=re.MULTILINE)[1:]
 INSTRUCTIONS = [(verb, rest) for stage in STAGES for verb, rest in re.findall(r"^([A-Z]+) (.+)$", stage, re.MULTILINE)]

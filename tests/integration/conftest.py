@@ -1,9 +1,11 @@
 import os
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -35,6 +37,8 @@ class Story:
     second_sign_in: tuple[str, str] = ("", "")
     second_demo_clusters: dict[str, bool] = field(default_factory=dict)
     restarted_web: bool = False
+    programs_started: int = 0
+    """How often the first run started each of its programs, at most."""
     left_after_kill: dict[int, str] = field(default_factory=dict)
     logs: str = ""
 
@@ -48,10 +52,11 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         story.first_exit = weir.interrupt()
         story.left_after_first = weir.processes()
         story.first_output = weir.output
+    starts = Counter(re.findall(r"spawned: .(\S+).", (home / "logs" / "supervisord.log").read_text()))
+    story.programs_started = max(starts.values())
     with RunningWeir(home) as weir:
         _second_run(weir, story)
-        for pid in (weir.pid_of("webapp.supervisor.guard"), weir.process.pid):
-            os.kill(pid, signal.SIGKILL)
+        os.kill(weir.process.pid, signal.SIGKILL)
         weir.process.wait()
         deadline = time.monotonic() + 20
         while (left := weir.processes()) and time.monotonic() < deadline:
@@ -67,7 +72,7 @@ def _first_run(weir: RunningWeir, story: Story) -> None:
     story.sign_in = weir.printed_sign_in()
     story.wrong_password_let_in = weir.sign_in("admin", "not the password")
     story.let_in = weir.sign_in(*story.sign_in)
-    twin = [sys.executable, "-m", "webapp.supervisor"]
+    twin = [sys.executable, "-m", "webapp.launch"]
     run = subprocess.run(twin, env=weir.variables, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=60, check=False)
     story.twin = (run.returncode, run.stderr.strip())
     story.first_up_after_s = weir.wait_up(1200)
@@ -84,8 +89,8 @@ def _second_run(weir: RunningWeir, story: Story) -> None:
     story.second_demo_clusters = _demo_clusters(weir)
     killed = weir.pid_of("webapp.web ")
     assert killed
-    subprocess.run(["kill", "-9", str(killed)], check=True)
-    weir.wait_for_line(r"web ended unexpectedly \(signal SIGKILL\)")
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: weir.pid_of("webapp.web ") not in (None, killed), 60, "another web server")
     until(lambda: _answers(weir), 120, "the web server's return")
     story.restarted_web = True
     story.second_output = weir.output

@@ -17,7 +17,7 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor.ports import free_port
+from webapp.launch.ports import free_port
 
 UP_WITHIN_S = 300
 SPARK_HEAP = "1g"
@@ -37,7 +37,7 @@ def until(condition: Callable[[], Any], within_s: float, what: str, every_s: flo
 
 
 class RunningWeir:
-    """``python -m webapp.supervisor`` on a home and a port of its own."""
+    """``python -m webapp.launch`` on a home and a port of its own."""
 
     def __init__(self, home: Path, **variables: str) -> None:
         self.home, self.bind = home, f"127.0.0.1:{free_port()}"
@@ -47,7 +47,7 @@ class RunningWeir:
         self.variables = {**clean, "WEIR_HOME": str(home), "WEIR_BIND": self.bind, "WEIR_SPARK_HEAP": SPARK_HEAP, **variables}
         self.started = time.monotonic()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "webapp.supervisor"],
+            [sys.executable, "-m", "webapp.launch"],
             env=self.variables,
             cwd=PROJECT_DIR,
             stdin=subprocess.DEVNULL,
@@ -117,7 +117,7 @@ class RunningWeir:
 
     def use_its_spark(self) -> None:
         """From now on commands run Spark jobs where its own workers do, instead of starting a Spark each."""
-        worker = self.pid_of("(fork-server)")
+        worker = self.pid_of("-Q spark")
         assert worker, self.output
         told = dict(pair.partition("=")[::2] for pair in Path(f"/proc/{worker}/environ").read_text().split("\0"))
         self.variables |= {name: value for name, value in told.items() if name.startswith(("SPARK_", "WEIR_SPARK_"))}

@@ -19,13 +19,12 @@ import yaml
 from ingest.replay.shipped import recordings
 from tests.integration.running import until
 from tests.postgresql import postgresql
+from tests.programs import Running, start
 from webapp.config import secrets
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor import redis
-from webapp.supervisor.child import Child, Program
-from webapp.supervisor.home import Home
-from webapp.supervisor.ports import free_port, listens
-from webapp.supervisor.spark_connect import spark_home
+from webapp.launch.home import Home
+from webapp.launch.ports import free_port, listens
+from webapp.launch.variables import spark_home
 
 pytestmark = [pytest.mark.integration, pytest.mark.cluster]
 
@@ -38,7 +37,7 @@ class Production:
 
     def __init__(self, home: Home, database_url: str, redis_url: str) -> None:
         self.home, self.web, self.master, self.connect, self.worker_page = home, free_port(), free_port(), free_port(), free_port()
-        self.children: dict[str, Child] = {}
+        self.children: dict[str, Running] = {}
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "SPARK_"))}
         self.variables = clean | {
             "PATH": f"{Path(sys.executable).parent}:{spark_home() / 'bin'}:{os.environ['PATH']}",
@@ -99,9 +98,7 @@ class Production:
 
     def start(self, service: str) -> None:
         variables = self.variables | {"WEIR_ALIVE_FILE": str(self.alive_file(service))}
-        child = Child(Program(service, self.command(service), variables, PROJECT_DIR), self.home.folder("logs"))
-        self.children[service] = child
-        child.start()
+        self.children[service] = Running(service, self.command(service), variables, self.home.folder("logs"))
 
     def stop(self) -> None:
         """All are asked before any is waited for."""
@@ -126,9 +123,7 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]
     socket = home.socket_path("redis.sock")
     with ExitStack() as stack:
         database = stack.enter_context(postgresql())
-        queue = Child(redis.embedded(home, socket, dict(os.environ)), home.folder("logs"))
-        stack.callback(queue.stop)
-        queue.start()
+        stack.callback(start("redis", home, os.environ).stop)
         production = Production(home, database.get_uri(), f"unix://{socket}")
         stack.callback(production.stop)
         production.start("spark-master")
@@ -146,7 +141,7 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]
 def test_every_service_of_ours_keeps_running(production: Production) -> None:
     assert set(production.children) == {name for name, service in SERVICES.items() if "weir" in str(service["image"])} - {"database-schema"}
     time.sleep(2)
-    assert {name: child.restarts for name, child in production.children.items() if child.restarts} == {}
+    assert [name for name, child in production.children.items() if child.process.poll() is not None] == []
 
 
 def test_the_workers_and_beat_report_for_duty(production: Production) -> None:

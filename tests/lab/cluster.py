@@ -22,12 +22,12 @@ from tests.lab.configuration import MODULE_OPTIONS, TASKMANAGERS, Layout, write_
 from tests.lab.containers import piped, pod_log
 from tests.lab.incidents import INCIDENTS
 from tests.lab.jars import ENTRY_CLASS, HADOOP_JARS, flink_jars, job_jar, lab_home, reporter_jars
+from tests.lab.marked_processes import VARIABLE
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
 from tests.lab.rest import call, call_or_none, upload_jar
 from tests.lab.slow_network import SlowLink
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor.marked_processes import VARIABLE
-from webapp.supervisor.ports import listens
+from webapp.launch.ports import listens
 
 UP_WITHIN_S = 120
 SUBMISSIONS = 40
@@ -58,7 +58,7 @@ class Lab:
         self._links: list[SlowLink] = []
         self._mark = secrets.token_hex(16)
         self._guard = subprocess.Popen(
-            [sys.executable, "-m", "webapp.supervisor.guard", self._mark, "5"],
+            [sys.executable, "-m", "tests.lab.guard", self._mark, "5"],
             cwd=PROJECT_DIR,
             stdin=subprocess.PIPE,
             start_new_session=True,

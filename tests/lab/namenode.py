@@ -21,10 +21,10 @@ import pyspark
 
 from tests.lab.configuration import MODULE_OPTIONS
 from tests.lab.jars import HADOOP_JARS
+from tests.lab.marked_processes import VARIABLE
 from tests.lab.rest import call_or_none
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor.marked_processes import VARIABLE
-from webapp.supervisor.ports import free_port
+from webapp.launch.ports import free_port
 
 SERVER_JARS = os.environ.get("HADOOP_SERVER_JARS", "")
 _JERSEY = ("jersey1-core", "jersey1-server", "jersey1-servlet", "jsr311-api", "asm-all")
@@ -103,7 +103,7 @@ class Hdfs:
         return self._start(self._client([str(MANY_CALLS), self.uri, str(clients), str(seconds)]), "calls", subprocess.PIPE)
 
     def __enter__(self) -> Self:
-        guard = [sys.executable, "-m", "webapp.supervisor.guard", self._mark, "5"]
+        guard = [sys.executable, "-m", "tests.lab.guard", self._mark, "5"]
         self._guard = subprocess.Popen(guard, cwd=PROJECT_DIR, stdin=subprocess.PIPE, start_new_session=True)
         try:
             self._run("format", self._server([_NAMENODE, "-format", "-force"]))

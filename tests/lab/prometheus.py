@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from tests.lab.cluster import VARIABLE, Lab
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor.ports import free_port, listens
+from webapp.launch.ports import free_port, listens
 
 EXECUTABLE = shutil.which("prometheus")
 SCRAPED_EVERY_S = 2
@@ -46,7 +46,7 @@ class Server:
     def __enter__(self) -> Self:
         if EXECUTABLE is None:
             raise FileNotFoundError("Prometheus is not installed; .ci/run installs it")
-        guard = [sys.executable, "-m", "webapp.supervisor.guard", self._mark, "5"]
+        guard = [sys.executable, "-m", "tests.lab.guard", self._mark, "5"]
         self._guard = subprocess.Popen(
             guard,
             cwd=PROJECT_DIR,

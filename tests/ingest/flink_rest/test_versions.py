@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ingest.flink_rest.versions import has_time_metrics, is_known, major, release
 from webapp.config.environment import PROJECT_DIR
 
-READERS = {"ingest/flink_rest/versions.py", "webapp/supervisor/preflight.py", "ingest/redaction/names.py"}
+READERS = {"ingest/flink_rest/versions.py", "webapp/launch/preflight.py", "ingest/redaction/names.py"}
 """Of Flink's; of Java's; a list of words."""
 TAKES_APART = {
     "split",

@@ -17,7 +17,7 @@ from ingest.replay.shifting import line_ms
 from ingest.replay.shipped import SHIPPED, recordings
 from ingest.replay.tape import Tape
 from ingest.sources import ClusterSource
-from webapp.supervisor.ports import free_port
+from webapp.launch.ports import free_port
 
 NOW_MS = 1_800_000_000_000
 RECORDING = recordings() / "1.20.5" / "E"

@@ -29,7 +29,7 @@ def damaged(tmp_path: Path) -> Installation:
 
 @pytest.mark.parametrize(
     "words",
-    [("manage.py", "ensure_admin"), ("manage.py", "migrate"), ("-m", "webapp.supervisor.prepare")],
+    [("manage.py", "ensure_admin"), ("manage.py", "migrate"), ("-m", "webapp.launch.prepare")],
     ids=["command", "migrate", "start"],
 )
 def test_what_is_started_says_which_file_is_damaged_and_what_to_do(damaged: Installation, words: tuple[str, ...]) -> None:

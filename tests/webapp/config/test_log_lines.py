@@ -111,9 +111,9 @@ def test_a_hint_carries_the_request_into_the_task(monkeypatch: pytest.MonkeyPatc
     assert seen == [GIVEN, ""]
 
 
-def test_a_spark_job_and_its_log_know_run_and_request(home: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
+def test_a_spark_job_and_its_log_know_run_and_request(home: Path, settings: Any, weir: WeirSettings) -> None:
     settings.SPARK_JOB = "tests.webapp.config.logged.run_job"
-    monkeypatch.setenv(log_lines.FORMAT, log_lines.JSON)
+    weir(log_format=log_lines.JSON)
     record = RunRecord(PipelineRun(), logging.getLogger("test").info)
     with log_lines.of_request(GIVEN), log_lines.of_run("spark-1"):
         spark_job.run([], record, "spark-1")

@@ -25,9 +25,9 @@ from tests.webapp.storage.builders import ROOT, audit, root_figures
 from webapp.accounts.models import ApiToken
 from webapp.config.environment import PROJECT_DIR
 from webapp.delivery.choices import DeliveryState
+from webapp.launch.ports import free_port
 from webapp.site.views.monitoring import FOLDER
 from webapp.storage.models import StorageRoot
-from webapp.supervisor.ports import free_port
 from webapp.work.models import DueWork, KeptSize, PipelineRun
 
 RULES, DASHBOARD, CASES = FOLDER / "weir.rules.yml", FOLDER / "weir-dashboard.json", Path(__file__).parent / "weir.rules.test.yml"

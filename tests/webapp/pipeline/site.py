@@ -14,7 +14,7 @@ from typing import Any, Self
 import redis
 
 from tests.migrated import home_with_database
-from webapp.supervisor import redis as embedded_redis
+from webapp.launch.variables import redis_server
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -93,7 +93,7 @@ class Site:
 
     def _start_redis(self) -> "subprocess.Popen[bytes]":
         options = ("--port", "0", "--unixsocket", str(self.socket), "--save", "", "--appendonly", "no")
-        process = self.start(embedded_redis.executable(), *options, log="redis")
+        process = self.start(redis_server(), *options, log="redis")
         wait_for(self.socket.exists, "Redis")
         return process
 

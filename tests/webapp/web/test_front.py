@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import Running, start
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor import services
-from webapp.supervisor.child import Child
-from webapp.supervisor.home import Home
-from webapp.supervisor.ports import free_port, listens
+from webapp.launch.home import Home
+from webapp.launch.ports import free_port, listens
 
 ANSWERS_WITHIN_S = 15
 """Generous, for a busy machine; what is broken does not answer at all."""
@@ -32,17 +31,14 @@ ANSWER_NOT_TAKEN = b"GET " + LARGE.encode() + b" HTTP/1.1\r\nHost: localhost\r\n
 
 
 @contextmanager
-def serving(folder: Path, **variables: str) -> Iterator[tuple[int, Child]]:
-    """The program as the supervisor starts it."""
+def serving(folder: Path, **variables: str) -> Iterator[tuple[int, Running]]:
+    """The program as `make run` starts it."""
     home, port = Home(folder / "home"), free_port()
     home.folder("static")
     (home.root / "weir.sqlite3").touch()
     bind = f"127.0.0.1:{port}"
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
-    environment = kept | {"WEIR_HOME": str(home.root), "WEIR_BIND": bind, "DJANGO_SETTINGS_MODULE": "webapp.config.settings"} | variables
-    program = services.web(bind, PROJECT_DIR, environment)
-    child = Child(program, home.folder("logs"))
-    child.start()
+    child = start("web", home, kept | {"WEIR_BIND": bind, "WEIR_REDIS_URL": "unix:///nowhere"} | variables)
     try:
         wait_for(lambda: listens("127.0.0.1", port), 90)
         assert get(port, "/healthz", within_s=90) == 200
@@ -93,13 +89,13 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Child]]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Running]]:
     with serving(tmp_path_factory.mktemp("front"), WEIR_HTTPS="true", WEIR_BEHIND_PROXY="true") as running:
         yield running
 
 
 @pytest.fixture
-def port(server: tuple[int, Child]) -> int:
+def port(server: tuple[int, Running]) -> int:
     return server[0]
 
 
@@ -166,7 +162,7 @@ def test_the_proxy_says_whether_it_was_https(port: int) -> None:
     assert get(port, "/sign-in/", X_Forwarded_Proto="https") == 200
 
 
-def test_the_access_log_has_no_query_and_no_line_of_the_clients_making(server: tuple[int, Child]) -> None:
+def test_the_access_log_has_no_query_and_no_line_of_the_clients_making(server: tuple[int, Running]) -> None:
     port, child = server
     get(port, "/healthz?token=s3cr3t", Referer="https://weir.example.org/?code=s3cr3t", User_Agent='x" 200 "y')
     get(port, "/made%0a127.0.0.1%20up?s3cr3t")
@@ -184,7 +180,7 @@ def test_without_a_proxy_nobody_is_believed_to_be_one(tmp_path: Path) -> None:
 
 def test_it_stops_in_time_whoever_holds_connections(tmp_path: Path) -> None:
     with serving(tmp_path) as (port, child), held(port, HALF_A_BODY, 50), held(port, ANSWER_NOT_TAKEN, 5):
-        process = child._process
+        process = child.process
         assert process is not None
         child.stop()
         assert process.wait(10) == 0  # by itself: it did not have to be killed
@@ -192,7 +188,7 @@ def test_it_stops_in_time_whoever_holds_connections(tmp_path: Path) -> None:
 
 def test_a_process_that_is_killed_ends_all_of_them_so_that_they_are_started_anew(tmp_path: Path) -> None:
     with serving(tmp_path) as (port, child):
-        process = child._process
+        process = child.process
         assert process is not None
         (one, *others) = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
         os.kill(one, signal.SIGKILL)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from webapp.supervisor.home import Home, InstanceRuns
+from webapp.launch.home import Home, InstanceRuns
 
 
 def test_a_second_instance_with_the_same_home_is_refused_in_one_sentence(home: Home) -> None:

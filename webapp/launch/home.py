@@ -29,7 +29,7 @@ class Home:
     def lock(self, who: str) -> IO[str]:
         """Hold the home until the returned file is closed, by the end of the process at the latest.
 
-        Raises :class:`InstanceRuns`. ``webapp/supervisor/preflight.py`` reads the same file.
+        Raises :class:`InstanceRuns`. ``webapp/launch/preflight.py`` reads the same file.
         """
         handle = (self.folder() / "instance.lock").open("a+")
         try:

@@ -1,13 +1,13 @@
 """The last one out: ends what is left of an instance when its supervisor is gone, for whatever reason.
 
-``python -m webapp.supervisor.guard MARK GRACE_S`` waits until its standard input ends. The supervisor
+``python -m tests.lab.guard MARK GRACE_S`` waits until its standard input ends. The supervisor
 holds the other end, so that happens when it closes it, and also when it is killed.
 """
 
 import signal
 import sys
 
-from webapp.supervisor.marked_processes import sweep
+from tests.lab.marked_processes import sweep
 
 
 def main() -> None:

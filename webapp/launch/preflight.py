@@ -1,6 +1,6 @@
 """What must be true of this machine before anything is started; each fault is one plain sentence.
 
-    python3 webapp/supervisor/preflight.py [python] [venv] [java] [home] [bind] [disk]
+    python3 webapp/launch/preflight.py [python] [venv] [java] [home] [bind] [disk]
 
 Runs before the environment exists and on any Python 3, however old: no dependency, no f-string, no
 annotation newer than Python 3.0. Exit code 0 when all is well, 1 with one sentence per fault.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from webapp.supervisor.marked_processes import VARIABLE, processes, sweep
+from tests.lab.marked_processes import VARIABLE, processes, sweep
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes through /proc")
 
@@ -55,7 +55,7 @@ def test_one_that_ignores_the_request_is_killed(mark: str) -> None:
 def test_the_guard_ends_what_is_left_when_its_supervisor_is_killed(mark: str) -> None:
     supervisor = (
         "import os, subprocess, sys, time\n"
-        "guard = subprocess.Popen([sys.executable, '-m', 'webapp.supervisor.guard', sys.argv[1], '1'], stdin=subprocess.PIPE)\n"
+        "guard = subprocess.Popen([sys.executable, '-m', 'tests.lab.guard', sys.argv[1], '1'], stdin=subprocess.PIPE)\n"
         f"env = {{**os.environ, '{VARIABLE}': sys.argv[1]}}\n"
         "subprocess.Popen(['sleep', '60'], env=env, start_new_session=True)\n"
         "print('up', flush=True)\n"

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor.home import Home
+from webapp.launch.home import Home
 
-SCRIPT = PROJECT_DIR / "webapp" / "supervisor" / "preflight.py"
+SCRIPT = PROJECT_DIR / "webapp" / "launch" / "preflight.py"
 
 
 def preflight(*checks: str, **variables: str) -> tuple[int, list[str]]:

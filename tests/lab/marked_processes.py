@@ -48,14 +48,6 @@ def sweep(mark: str, grace_s: float) -> int:
     return len(found)
 
 
-def is_stopped(pid: int) -> bool:
-    """By a signal such as ``SIGSTOP``; False also where the system does not tell."""
-    try:
-        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] == "T"
-    except OSError:
-        return False
-
-
 def _all_processes() -> list[int]:
     return [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
 

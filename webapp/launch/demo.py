@@ -1,14 +1,8 @@
-"""The demo of one machine: the process that plays the shipped recordings, and the ports it is asked at."""
-
-import sys
-from collections.abc import Mapping
-from functools import partial
-from pathlib import Path
+"""The ports at which the process that plays the shipped recordings is asked."""
 
 from ingest.replay.shipped import SHIPPED
-from webapp.supervisor.child import Program
-from webapp.supervisor.home import Home, write_privately
-from webapp.supervisor.ports import free_port, listens
+from webapp.launch.home import Home, write_privately
+from webapp.launch.ports import free_port, listens
 
 
 def ports_of(home: Home) -> list[int]:
@@ -25,8 +19,3 @@ def ports_of(home: Home) -> list[int]:
         ports = sorted(found)
     write_privately(noted, " ".join(map(str, ports)))
     return ports
-
-
-def playing(home: Home, ports: list[int], project: Path, environment: Mapping[str, str]) -> Program:
-    command = [sys.executable, "-m", "ingest", "replay", "--out", str(home.folder("demo")), "--ports", *map(str, ports)]
-    return Program("demo", command, environment, project, ready=partial(listens, "127.0.0.1", ports[-1]), ready_within_s=60)

