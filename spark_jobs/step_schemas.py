@@ -28,6 +28,8 @@ EXECUTION = pa.schema(
     ]
 )
 """Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager told that it received it."""
+LEARNT_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
+"""``newly_placed``: job, task and host are known, which the last run did not know."""
 TASKMANAGER_LINE = pa.schema([*JOB_KEY, *(EVENT.field(name) for name in OF_TASKMANAGER_LINE)])
 """A line about the end of a TaskManager, for a job that had tasks there."""
 TASKMANAGER = pa.schema([*JOB_KEY, *((name, in_microseconds(TABLES["taskmanagers"].schema.field(name).type)) for name in OF_TASKMANAGER)])

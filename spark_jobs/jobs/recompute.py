@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -21,18 +22,18 @@ from spark_jobs.fold.checkpoint_rows import OF_VERTEX
 from spark_jobs.fold.rule_evaluation import Scoped, Settings
 from spark_jobs.lake import PinnedLake
 from spark_jobs.manifest import Manifest
-from spark_jobs.nested_tables import JOB
+from spark_jobs.nested_tables import CLUSTER, JOB
 from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.schemas import spark_schema
-from spark_jobs.small.executions import OF_PROCESS_HOLDS
 from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, instant, lookup_spans, minute_spans, windows_between
-from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT
-from spark_jobs.transforms import executions, folding, group_windows, log_events, snapshots, taskmanagers, uploads
+from spark_jobs.step_schemas import EXECUTION, FOUND, LEARNT_EXECUTION, SERVED_EVENT, TASKMANAGER_LINE
+from spark_jobs.steps import executions, locations
+from spark_jobs.transforms import folding, group_windows, log_events, snapshots, taskmanagers, uploads
 from spark_jobs.transforms.job_exceptions import job_exceptions
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
 from spark_jobs.transforms.time_spans import floor_to, spans
-from spark_jobs.worker_rows import WorkerRows
+from spark_jobs.worker_rows import Make, WorkerRows
 
 _UNREAD = ("source",)
 WINDOW_S = WINDOW // timedelta(seconds=1)
@@ -61,7 +62,7 @@ class Recompute:
         if lookups := self._lookups():
             yield "jobs looked up", self.run_dir.write_jobs("jobs_looked_up", self._folded(self._with_found(lookups)))
         if self._names_executions:
-            yield EXECUTIONS, self.run_dir.write_state(EXECUTIONS, self.executions)
+            yield EXECUTIONS, self.run_dir.write_state(EXECUTIONS, self.executions.select(*EXECUTION.names))
         elif self.previous:
             self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
 
@@ -96,9 +97,13 @@ class Recompute:
         """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobUpdate`."""
         parts = self._parts_of_life
         if self._names_executions:
-            parts["executions"] = executions.newly_placed(self.executions, self.carried_executions)
-        if self._has_new("log_records"):
-            parts["taskmanager_lines"] = executions.of_taskmanagers(self._staged_events, self._known_executions)
+            parts["executions"] = _mapped(self.executions, executions.newly_placed_batches, EXECUTION)
+            lines = _mapped(self._staged_events, locations.loss_batches, locations.LOSS)
+            parts["taskmanager_lines"] = _mapped(
+                folding.in_order({"executions": self.executions, "lines": lines}, CLUSTER),
+                locations.taskmanager_line_batches,
+                TASKMANAGER_LINE,
+            )
         if self._has_new("vertex_starts"):
             parts["vertex_starts"] = self._new("vertex_starts").drop(*_UNREAD)
         if self._has_new("vertex_gauges"):
@@ -139,9 +144,12 @@ class Recompute:
 
     @cached_property
     def events(self) -> DataFrame:
-        located = executions.locate(self._staged_events, self.executions) if self._names_executions else self._staged_events
-        of_process = self.run_dir.staged_holds("events", OF_PROCESS_HOLDS)
-        return executions.locate_by_process(located, self._known_executions) if of_process else located
+        return self._located(self._staged_events) if self._names_executions else self._staged_events
+
+    def _located(self, events: DataFrame) -> DataFrame:
+        known = self.executions if self._names_executions else self.carried_executions
+        rows = folding.in_order({"executions": known, "events": events}, CLUSTER)
+        return _mapped(rows, locations.located_batches, SERVED_EVENT)
 
     @cached_property
     def _staged_events(self) -> DataFrame:
@@ -149,12 +157,14 @@ class Recompute:
 
     @cached_property
     def _names_executions(self) -> bool:
-        """Whether any new line names an attempt of a subtask: then where it ran is reported or needed."""
-        return self._has_new("log_records") and any(self.run_dir.staged_holds("events", name) for name in ("execution_id", "attempt"))
+        """Whether where tasks ran is told by any new line, or matters to it."""
+        return self._has_new("log_records") and any(self.run_dir.staged_holds("events", name) for name in locations.NAMED_BY)
 
     @cached_property
     def executions(self) -> DataFrame:
-        return _held(executions.executions(self._staged_events, self.carried_executions))
+        told = _mapped(self._staged_events.select(*executions.TOLD.names), executions.telling_batches, executions.TOLD)
+        rows = folding.in_order({"carried": self.carried_executions, "told": told}, CLUSTER)
+        return _held(_mapped(rows, executions.learnt_batches, LEARNT_EXECUTION))
 
     @cached_property
     def carried_executions(self) -> DataFrame:
@@ -228,7 +238,7 @@ class Recompute:
             "found_vertex_checkpoints": _within_spans(
                 self.lake.rows_in("vertex_checkpoints", triggers).select(*JOB, *OF_VERTEX), ranges, "trigger_time"
             ),
-            "found_lines": _within_spans(executions.locate(reported, self._known_executions), ranges, "ts", LINES_AFTER_TRIGGER),
+            "found_lines": _within_spans(self._located(reported), ranges, "ts", LINES_AFTER_TRIGGER),
         }
         if any(one.keys for one in lookups):
             keys = [(one.cluster, one.job_id, list(one.keys)) for one in lookups]
@@ -254,10 +264,6 @@ class Recompute:
         others = new.withColumn("start", start).join(minutes, on=of_minutes, how="left_anti").drop("start")
         return others.select(*found.columns).unionByName(found)
 
-    @property
-    def _known_executions(self) -> DataFrame:
-        return self.executions if self._names_executions else self.carried_executions
-
 
 def _within_spans(rows: DataFrame, ranges: DataFrame, time_column: str, after: timedelta = timedelta()) -> DataFrame:
     at_ms = F.unix_millis(time_column)
@@ -265,6 +271,10 @@ def _within_spans(rows: DataFrame, ranges: DataFrame, time_column: str, after: t
     return joined.where((at_ms >= F.col("from_ms")) & (at_ms <= F.col("to_ms") + after // timedelta(milliseconds=1))).drop(
         "from_ms", "to_ms"
     )
+
+
+def _mapped(rows: DataFrame, make: Make, schema: pa.Schema) -> DataFrame:
+    return WorkerRows(rows, make, schema).frame()
 
 
 def _held(frame: DataFrame) -> DataFrame:

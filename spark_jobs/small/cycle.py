@@ -15,14 +15,14 @@ from ingest.prometheus.names import HISTORY
 from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
-from spark_jobs.fold.lost_taskmanagers import KINDS_OF_LOSS
 from spark_jobs.fold.rule_evaluation import Scoped, Settings
 from spark_jobs.manifest import Manifest
-from spark_jobs.nested_tables import JOB
+from spark_jobs.nested_tables import CLUSTER, JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD, SKIPPED_INPUT
-from spark_jobs.small import events, executions, snapshots, taskmanagers, uploads
+from spark_jobs.small import events, snapshots, taskmanagers, uploads
 from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
+from spark_jobs.small.tables import Parts, in_order, mapped
 from spark_jobs.spans import (
     EPOCH,
     LINES_AFTER_TRIGGER,
@@ -34,7 +34,8 @@ from spark_jobs.spans import (
     minute_spans,
     windows_between,
 )
-from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT, TASKMANAGER_LINE
+from spark_jobs.step_schemas import EXECUTION, FOUND, LEARNT_EXECUTION, SERVED_EVENT, TASKMANAGER_LINE
+from spark_jobs.steps import executions, locations
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.exception_batches import exception_columns
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
@@ -44,8 +45,6 @@ MOST_EXECUTIONS = 100_000
 """Attempts of subtasks that are remembered: as plain rows they take a kilobyte each."""
 
 _WRITTEN_STATE = ("cluster", "job_id", "state")
-
-Parts = dict[str, pa.Table]
 
 
 def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
@@ -82,15 +81,15 @@ class SmallCycle:
         if lookups := _asked(jobs):
             yield "jobs looked up", self.run_dir.take_jobs("jobs_looked_up", self._folded(self._with_found(lookups)))
         if self._names_executions:
-            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, pa.Table.from_pylist(self.executions, EXECUTION))
+            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, self.executions.select(EXECUTION.names))
         elif self.lake.clusters is not None:
-            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, pa.Table.from_pylist(self.carried_executions, EXECUTION))
+            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, self.carried_executions)
         elif self.previous:
             self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
 
     def _folded(self, parts: Parts) -> pa.Table:
         older_snapshots = any(self.from_seq[table] for table in with_same_rows("snapshots"))
-        return pa.Table.from_batches(folded_batches(_in_order(parts).to_batches(), self.settings, False, older_snapshots), FOLDED)
+        return pa.Table.from_batches(folded_batches(in_order(parts).to_batches(), self.settings, False, older_snapshots), FOLDED)
 
     # What is new.
 
@@ -105,11 +104,10 @@ class SmallCycle:
         """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobUpdate`."""
         parts = dict(self._parts_of_life)
         if self._names_executions:
-            placed = executions.newly_placed(self.executions, self.carried_executions)
-            parts["executions"] = pa.Table.from_pylist(placed, EXECUTION).drop_columns(["deployed_at", "log"])
-        if any(event["kind"] in KINDS_OF_LOSS for event in self._read_events):
-            lines = executions.of_taskmanagers(self._read_events, self._known_executions)
-            parts["taskmanager_lines"] = pa.Table.from_pylist(lines, TASKMANAGER_LINE)
+            parts["executions"] = mapped(self.executions, executions.newly_placed_batches, EXECUTION)
+            lines = mapped(self._read_events, locations.loss_batches, locations.LOSS)
+            rows = in_order({"executions": self.executions, "lines": lines}, CLUSTER)
+            parts["taskmanager_lines"] = mapped(rows, locations.taskmanager_line_batches, TASKMANAGER_LINE)
         if self._has_new("vertex_starts"):
             parts["vertex_starts"] = self._new("vertex_starts").drop_columns(["source"])
         if self._has_new("vertex_gauges"):
@@ -138,7 +136,7 @@ class SmallCycle:
         if self._has_new("vertex_checkpoints"):
             parts["vertex_checkpoints"] = self._new("vertex_checkpoints").select([*JOB, *OF_VERTEX])
         if self._has_new("log_records"):
-            parts["events"] = pa.Table.from_pylist(self.events, SERVED_EVENT)
+            parts["events"] = self.events
         return parts
 
     def _carried(self, name: str, columns: Sequence[str]) -> pa.Table:
@@ -172,32 +170,32 @@ class SmallCycle:
     # Log events, completed with where their task ran.
 
     @cached_property
-    def events(self) -> list[Row]:
-        located = executions.locate(self._read_events, self.executions) if self._names_executions else self._read_events
-        of_process = any(event["kind"] in executions.OF_PROCESS for event in located)
-        return executions.locate_by_process(located, self._known_executions) if of_process else located
+    def events(self) -> pa.Table:
+        return self._located(self._read_events) if self._names_executions else self._read_events
+
+    def _located(self, events: pa.Table) -> pa.Table:
+        known = self.executions if self._names_executions else self.carried_executions
+        return mapped(in_order({"executions": known, "events": events}, CLUSTER), locations.located_batches, SERVED_EVENT)
 
     @cached_property
-    def _read_events(self) -> list[Row]:
-        return events.recognised(self._new("log_records")) if self._has_new("log_records") else []
+    def _read_events(self) -> pa.Table:
+        return events.recognised(self._new("log_records"))
 
     @cached_property
     def _names_executions(self) -> bool:
-        """Whether any new line names an attempt of a subtask: then where it ran is reported or needed."""
-        return any(event[name] is not None for event in self._read_events for name in ("execution_id", "attempt"))
+        """Whether where tasks ran is told by any new line, or matters to it."""
+        return self._has_new("log_records") and any(
+            self._read_events[name].null_count < self._read_events.num_rows for name in locations.NAMED_BY
+        )
 
     @cached_property
-    def executions(self) -> list[Row]:
-        return executions.executions(self._read_events, self.carried_executions)
-
-    @property
-    def _known_executions(self) -> list[Row]:
-        return self.executions if self._names_executions else self.carried_executions
+    def executions(self) -> pa.Table:
+        told = mapped(self._read_events.select(executions.TOLD.names), executions.telling_batches, executions.TOLD)
+        return mapped(in_order({"carried": self.carried_executions, "told": told}, CLUSTER), executions.learnt_batches, LEARNT_EXECUTION)
 
     @cached_property
-    def carried_executions(self) -> list[Row]:
-        rows: list[Row] = self._carried(EXECUTIONS, executions.COLUMNS).to_pylist()
-        return rows
+    def carried_executions(self) -> pa.Table:
+        return self._carried(EXECUTIONS, EXECUTION.names).cast(EXECUTION)
 
     # Metric samples.
 
@@ -221,7 +219,7 @@ class SmallCycle:
     @cached_property
     def _asked_of_files(self) -> pa.Table:
         """What every job would know of them."""
-        batches = folded_batches(_in_order(self._parts_of_life).to_batches(), self.settings, compares=True)
+        batches = folded_batches(in_order(self._parts_of_life).to_batches(), self.settings, compares=True)
         return pa.Table.from_batches(batches, FOLDED).select([*JOB, "comparisons", "wanted_keys"])
 
     @cached_property
@@ -242,11 +240,12 @@ class SmallCycle:
         triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines)
         records = records.filter(pc.match_substring(records["message"], "heckpoint"))
-        reported = [event for event in events.recognised(records) if event["kind"] in KINDS_OF_CHECKPOINT]
+        reported = events.recognised(records)
+        reported = reported.filter(pc.is_in(reported["kind"], pa.array(KINDS_OF_CHECKPOINT)))
         found = {
             "found_checkpoints": self.lake.rows_in("checkpoints", triggers).drop_columns(["source"]),
             "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select([*JOB, *OF_VERTEX]),
-            "found_lines": pa.Table.from_pylist(executions.locate(reported, self._known_executions), SERVED_EVENT),
+            "found_lines": self._located(reported),
         }
         jobs = {(one.cluster, one.job_id): one for one in lookups}
         cut = {name: _asked_rows(rows, jobs, "ts" if name == "found_lines" else "trigger_time") for name, rows in found.items()}
@@ -284,26 +283,6 @@ def _in_minutes(samples: pa.Table, asked: Set[tuple[str, str, int]]) -> pa.Array
     starts = pc.floor_temporal(samples["ts"], WINDOW // timedelta(seconds=1), "second").cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
     rows = zip(samples["cluster"].to_pylist(), samples["job_id"].to_pylist(), starts.to_pylist(), strict=True)
     return pa.array([row in asked for row in rows], pa.bool_())
-
-
-def _in_order(parts: Parts) -> pa.Table:
-    """Rows of all parts, each in a struct column of its name, those of a job together."""
-    nested = []
-    for name, rows in parts.items():
-        fields = [column for column in rows.column_names if column not in ("cluster", "date")]
-        whole = rows.combine_chunks()
-        struct = pa.StructArray.from_arrays([_one(whole[column]) for column in fields], names=fields)
-        nested.append(pa.table({"cluster": whole["cluster"], "job_id": whole["job_id"], name: struct}))
-    return _sorted(pa.concat_tables(nested, promote_options="default"), JOB)
-
-
-def _sorted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    order = pc.sort_indices(rows.select(list(names)), [(name, "ascending", "at_start") for name in names])
-    return rows.combine_chunks().take(order)
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _asked(jobs: pa.Table) -> list[JobLookup]:
