@@ -46,6 +46,9 @@ COMPARISON = pa.schema(
     [("checkpoint_id", pa.int64()), ("trigger_time", pa.int64()), ("directory", pa.string()), ("compared_with", pa.string())]
 )
 """The snapshot that the upload of a checkpoint is compared with; ``trigger_time`` in epoch ms."""
+ASKED = pa.schema([*JOB_KEY, ("comparisons", pa.list_(pa.struct(list(COMPARISON)))), ("wanted_keys", pa.list_(pa.string()))])
+"""What a job would know of ``_metadata``; ``wanted_keys``: of snapshots whose full size or type would tell something
+(:mod:`spark_jobs.fold.wanted_snapshots`)."""
 LOOKUP = pa.schema([("from_ms", pa.int64()), ("to_ms", pa.int64()), ("keys", pa.list_(pa.string())), ("minutes", pa.list_(pa.int64()))])
 """First and last trigger of checkpoints whose rows a job needs, keys of the snapshots that it needs, and starts (epoch ms) of the minutes
 whose metric samples it needs."""

@@ -28,8 +28,8 @@ from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.schemas import spark_schema
 from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, instant, lookup_spans, minute_spans, windows_between
 from spark_jobs.step_schemas import EXECUTION, FOUND, LEARNT_EXECUTION, SERVED_EVENT, TASKMANAGER_LINE
-from spark_jobs.steps import executions, locations
-from spark_jobs.transforms import folding, group_windows, log_events, snapshots, taskmanagers, uploads
+from spark_jobs.steps import executions, locations, uploads
+from spark_jobs.transforms import folding, group_windows, log_events, snapshots, taskmanagers
 from spark_jobs.transforms.job_exceptions import job_exceptions
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
 from spark_jobs.transforms.time_spans import floor_to, spans
@@ -207,15 +207,14 @@ class Recompute:
     def new_uploads(self) -> DataFrame:
         """Of checkpoints one side of whose comparison was read since the last run."""
         new = self._new("references")
-        comparisons = self._asked_of_files.select(*JOB, F.explode("comparisons").alias("of")).select(
-            *JOB, "of.checkpoint_id", F.timestamp_millis("of.trigger_time").alias("trigger_time"), "of.directory", "of.compared_with"
-        )
-        compared = _held(uploads.of_files(comparisons, new))
+        read = _mapped(new.select(*uploads.REFERENCE.names), uploads.whole_batches, uploads.WHOLE)
         if not self.is_first:
             first, last = F.unix_seconds(F.min("observed_at")), F.unix_seconds(F.max("observed_at"))
             seen = new.agg(first.alias("first"), last.alias("last")).collect()[0]
             new = self.lake.rows_in("references", [(instant(seen["first"]) - OTHER_SIDE_WITHIN, instant(seen["last"] + 1))])
-        return _held(uploads.uploads(compared, new))
+        files = _mapped(new.select(*uploads.REFERENCE.names), uploads.file_batches, uploads.REFERENCE)
+        rows = folding.in_order({"asked": self._asked_of_files, "read": read, "references": files}, CLUSTER)
+        return _held(_mapped(rows, uploads.upload_batches, uploads.UPLOAD))
 
     # What came longer ago.
 

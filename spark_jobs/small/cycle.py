@@ -12,7 +12,6 @@ from ingest.lake.derived import CYCLE_TABLES, with_same_rows
 from ingest.lake.reader import LakeReader
 from ingest.parquet_stream import ParquetStream
 from ingest.prometheus.names import HISTORY
-from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
 from spark_jobs.fold.rule_evaluation import Scoped, Settings
@@ -20,11 +19,10 @@ from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import CLUSTER, JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD, SKIPPED_INPUT
-from spark_jobs.small import events, snapshots, taskmanagers, uploads
-from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
+from spark_jobs.small import events, snapshots, taskmanagers
+from spark_jobs.small.rows import MOST_BYTES, SmallLake, TooLarge, lies_here
 from spark_jobs.small.tables import Parts, in_order, mapped
 from spark_jobs.spans import (
-    EPOCH,
     LINES_AFTER_TRIGGER,
     OTHER_SIDE_WITHIN,
     WINDOW,
@@ -35,7 +33,7 @@ from spark_jobs.spans import (
     windows_between,
 )
 from spark_jobs.step_schemas import EXECUTION, FOUND, LEARNT_EXECUTION, SERVED_EVENT, TASKMANAGER_LINE
-from spark_jobs.steps import executions, locations
+from spark_jobs.steps import executions, locations, uploads
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.exception_batches import exception_columns
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
@@ -225,13 +223,15 @@ class SmallCycle:
     @cached_property
     def new_uploads(self) -> pa.Table:
         """Of checkpoints one side of whose comparison was read since the last run."""
-        new = self._new("references").select(list(uploads.OF_SNAPSHOT))
-        compared = uploads.of_files(_comparisons(self._asked_of_files), new.to_pylist())
+        new = self._new("references").select(uploads.REFERENCE.names)
+        read = mapped(new, uploads.whole_batches, uploads.WHOLE)
         if any(self.from_seq.values()):
             seen = pc.min_max(new["observed_at"]).as_py()
             span = seen["min"] - OTHER_SIDE_WITHIN, seen["max"] + timedelta(seconds=1)
-            new = self.lake.rows_in("references", [span]).select(list(uploads.OF_SNAPSHOT))
-        return serving_rows(uploads.uploads(compared, new.to_pylist()), CHECKPOINT_UPLOAD)
+            new = self.lake.rows_in("references", [span]).select(uploads.REFERENCE.names)
+        files = mapped(new, uploads.file_batches, uploads.REFERENCE)
+        rows = in_order({"asked": self._asked_of_files, "read": read, "references": files}, CLUSTER)
+        return mapped(rows, uploads.upload_batches, uploads.UPLOAD)
 
     # What came longer ago.
 
@@ -307,20 +307,6 @@ def _asked_rows(rows: pa.Table, jobs: Mapping[tuple[str, str], JobLookup], time_
 def _wanted(folded: pa.Table) -> list[tuple[str, str, list[str]]]:
     rows = folded.filter(pc.greater(pc.list_value_length(folded["wanted_keys"]), 0)).to_pylist()
     return [(row["cluster"], row["job_id"], row["wanted_keys"]) for row in rows]
-
-
-def _comparisons(folded: pa.Table) -> list[Row]:
-    rows = folded.filter(pc.greater(pc.list_value_length(folded["comparisons"]), 0)).to_pylist()
-    return [
-        {
-            "cluster": row["cluster"],
-            "job_id": row["job_id"],
-            **one,
-            "trigger_time": EPOCH + timedelta(milliseconds=one["trigger_time"]),
-        }
-        for row in rows
-        for one in row["comparisons"]
-    ]
 
 
 def _skips(reported: pa.Table) -> pa.Table:
