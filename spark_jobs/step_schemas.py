@@ -52,5 +52,7 @@ ASKED = pa.schema([*JOB_KEY, ("comparisons", pa.list_(pa.struct(list(COMPARISON)
 LOOKUP = pa.schema([("from_ms", pa.int64()), ("to_ms", pa.int64()), ("keys", pa.list_(pa.string())), ("minutes", pa.list_(pa.int64()))])
 """First and last trigger of checkpoints whose rows a job needs, keys of the snapshots that it needs, and starts (epoch ms) of the minutes
 whose metric samples it needs."""
-FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms"))])
-"""The span that was looked up for a job."""
+FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
+"""What was looked up for a job."""
+STATE = pa.schema([*JOB_KEY, ("state", pa.binary())])
+"""What is remembered of a job."""

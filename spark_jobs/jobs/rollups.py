@@ -61,7 +61,8 @@ def _roll_up(lake: LakeReader, args: argparse.Namespace, to_seq: int, run_dir: R
     if args.most_rows_without_spark and lies_here(lake.root, run_dir.uri):
         with suppress(TooLarge):
             rows = small.rolled_up(SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark), args.from_seq)
-            run_dir.take_table(CHECKPOINT_ROLLUP.name, serving_rows(rows, CHECKPOINT_ROLLUP))
+            name = CHECKPOINT_ROLLUP.name
+            run_dir.take_table(name, run_dir.write_rows(f"tables/{name}", serving_rows(rows, CHECKPOINT_ROLLUP)))
             return run_dir
     # Spark is imported where it is needed only: that takes longer than most runs.
     from spark_jobs.jobs.roll_up import roll_up

@@ -51,9 +51,9 @@ class SmallLake:
     _rows: int = field(default=0, init=False)
     _bytes: int = field(default=0, init=False)
 
-    def new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
-        """Files that hold rows of commits after ``after``; none where those only compacted."""
-        return [file for one in with_same_rows(table) for file in self._new_files(one, after)]
+    def times_of_new(self, table: str, after: Mapping[str, int]) -> list[tuple[datetime | None, datetime | None]]:
+        """First and last instant in each file that holds rows of those commits, as far as its commit recorded them."""
+        return [(file.first_time, file.last_time) for one in with_same_rows(table) for file in self._new_files(one, after)]
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Whether those commits brought any rows; a file may hold rows of earlier and of later ones, and none of them."""

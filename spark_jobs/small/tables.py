@@ -1,21 +1,18 @@
 """What Spark does with rows between two steps, over Arrow tables."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.nested_tables import JOB
 
-Parts = dict[str, pa.Table]
-Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-
-def mapped(rows: pa.Table, make: Make, schema: pa.Schema) -> pa.Table:
+def mapped(rows: pa.Table, make: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(make(rows.to_batches()), schema)
 
 
-def in_order(parts: Parts, by: Sequence[str] = JOB) -> pa.Table:
+def in_order(parts: Mapping[str, pa.Table], by: Sequence[str] = JOB) -> pa.Table:
     """Rows of all parts, each in a struct column of its name, those of a key together and part by part."""
     nested = []
     for name, rows in parts.items():

@@ -9,10 +9,12 @@ from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import records_of
 from ingest.flink_logs.task_locations import located as located_of_log
-from spark_jobs.small.events import recognised
-from spark_jobs.small.rows import Row
-from spark_jobs.step_schemas import EXECUTION
+from spark_jobs.small.tables import mapped
+from spark_jobs.step_schemas import EXECUTION, SERVED_EVENT
+from spark_jobs.transforms.event_batches import served_event_batches
 from tests.spark_jobs.located import learnt, located, taskmanager_lines
+
+Row = dict[str, Any]
 
 JOB, OTHER = "26eb676de8b3e133f9078fabe3704eb6", "11111111111111111111111111111111"
 GRAPH, VERTEX = "a932b3badd0047fc56bb20dcdd6164f3", "9c32e3838cee893dbb2fc90ccad79598"
@@ -40,7 +42,7 @@ def log_records(*messages: str, file: str = "jm.log") -> list[dict[str, Any]]:
 
 
 def told(*messages: str) -> pa.Table:
-    return recognised(pa.Table.from_pylist(log_records(*messages)))
+    return mapped(pa.Table.from_pylist(log_records(*messages)), served_event_batches, SERVED_EVENT)
 
 
 def carried(rows: list[Row]) -> pa.Table:
