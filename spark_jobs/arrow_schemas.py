@@ -1,6 +1,6 @@
 """Arrow schemas of serving tables, derived from their declarations; Spark's follow from these (:mod:`spark_jobs.schemas`)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -24,11 +24,6 @@ def in_microseconds(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([(one.name, in_microseconds(one.type)) for one in kind])
     return INSTANT if pa.types.is_timestamp(kind) else kind
-
-
-def serving_rows(rows: Sequence[Mapping[str, Any]], table: ServingTable) -> pa.Table:
-    """Plain rows in the columns of a serving table."""
-    return pa.Table.from_pylist(rows, arrow_schema(table))
 
 
 def of_plain_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:

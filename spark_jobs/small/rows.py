@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import reduce
 from operator import or_
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,9 +21,6 @@ MOST_ROWS = 40_000
 """Of all files that a cycle reads: seconds of work. Beyond it Spark's planning no longer weighs."""
 MOST_BYTES = 8 << 20
 """The same files, as they lie in the lake; rows of thousands of subtasks are long."""
-
-Row = dict[str, Any]
-"""One row as plain values; instants are aware datetimes."""
 
 
 def lies_here(*places: str) -> bool:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ingest.flink_logs.task_locations import GRAPH_CREATED
 from spark_jobs.arrow_schemas import of_plain_rows
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, rank
 from spark_jobs.step_schemas import EVENT, EXECUTION, LEARNT_EXECUTION
 from spark_jobs.transforms.grouped_batches import groups
 
@@ -80,11 +80,7 @@ def _is_placed(row: Row) -> bool:
 
 def _order(at: Any, by_deploy: bool, process: str | None) -> Any:
     """A deploy line knows best; among the others what was reported first stays."""
-    return not by_deploy, nulls_first(at), nulls_first(process)
-
-
-def nulls_first(value: Any) -> tuple[bool, Any]:
-    return (value is not None, value if value is not None else 0)
+    return not by_deploy, rank(at), rank(process)
 
 
 def _learnt(execution_id: str, reported: list[tuple[Any, Row]]) -> dict[str, Any]:
@@ -130,7 +126,7 @@ def _subtask_of_log(row: Row) -> Any:
 
 
 def _by_content(line: Row) -> Any:
-    return tuple(nulls_first(line[name]) for name in ("ts", "attempt", "container", "host"))
+    return rank([line[name] for name in ("ts", "attempt", "container", "host")])
 
 
 def _take_jobs(known: Iterable[dict[str, Any]], told: Iterable[Row], carried: Iterable[Row]) -> None:

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from spark_jobs.arrow_schemas import of_plain_rows
 from spark_jobs.fold.lost_taskmanagers import COLUMNS as OF_LINE
 from spark_jobs.fold.lost_taskmanagers import KINDS_OF_LOSS, NOTICED_WITHIN_S
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, rank
 from spark_jobs.step_schemas import EVENT, SERVED_EVENT, TASKMANAGER_LINE
-from spark_jobs.steps.executions import LOCATION, SUBTASK, nulls_first
+from spark_jobs.steps.executions import LOCATION, SUBTASK
 from spark_jobs.transforms.grouped_batches import groups
 from spark_jobs.transforms.plain_rows import plain
 
@@ -95,7 +95,7 @@ def _until(rows: Iterable[Row], at_ms: int) -> list[Row]:
 
 
 def _by_deployment(row: Row) -> Any:
-    return row["deployed_at"], *(nulls_first(row[name]) for name in _BY_NAME)
+    return rank([row["deployed_at"], *(row[name] for name in _BY_NAME)])
 
 
 def loss_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

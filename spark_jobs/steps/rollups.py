@@ -12,10 +12,9 @@ import pyarrow as pa
 from ingest.garbage_collection import without_garbage_collection
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
 from spark_jobs.arrow_schemas import arrow_schema, of_plain_rows
-from spark_jobs.fold.rows import HOUR_MS, Row
+from spark_jobs.fold.rows import HOUR_MS, Row, newest_by, rank
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES, SLOPE_SPAN_H
-from spark_jobs.steps.executions import nulls_first
 from spark_jobs.transforms.grouped_batches import groups
 
 LENGTHS_MS = {"hour": HOUR_MS, "day": 24 * HOUR_MS}
@@ -24,9 +23,9 @@ ROLLUP = arrow_schema(CHECKPOINT_ROLLUP)
 NEW = (*JOB, "trigger_time")
 """What is read of a new fact."""
 
-_key = itemgetter(*(name for name in CHECKPOINT_FACTS.identity if name not in JOB))
+_KEY = tuple(name for name in CHECKPOINT_FACTS.identity if name not in JOB)
+_key = itemgetter(*_KEY)
 _fact = itemgetter(*(name for name in CHECKPOINT_FACT.key if name not in JOB))
-_FIGURES = tuple(column.name for column in CHECKPOINT_FACTS.columns if column.name not in (*CHECKPOINT_FACTS.identity, "retracted"))
 
 Period = tuple[str, int]
 """Hour or day, and its start."""
@@ -62,28 +61,17 @@ def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
     figures; its ``as_of`` is that of what was taken back, so that the roll-up without it replaces the one with it.
     """
     back: dict[Any, int] = {}
-    reported: dict[Any, list[dict[str, Any]]] = defaultdict(list)
-    for row in kept:
-        if row["trigger_time"] is not None:
-            reported[_key(row)].append(row)
-            if row["retracted"]:
-                back[_fact(row)] = max(row["commit_seq"], back.get(_fact(row), 0))
-
-    def order(row: Row) -> Any:
+    dated = [row for row in kept if row["trigger_time"] is not None]
+    told_at: dict[Any, list[Row]] = defaultdict(list)
+    for row in dated:
+        told_at[_key(row)].append(row)
+        if row["retracted"]:
+            back[_fact(row)] = max(row["commit_seq"], back.get(_fact(row), 0))
+    for row in dated:
         is_void = None not in (fact := _fact(row)) and row["commit_seq"] < back.get(fact, 0)
-        return not is_void, not row["retracted"], nulls_first(row["final"]), nulls_first(row["observed_at"]), row["commit_seq"]
-
-    for rows in reported.values():
-        best = rows[0]
-        for row in rows[1:]:
-            one, other = order(row), order(best)
-            if one > other or (one == other and _by_figures(row) > _by_figures(best)):
-                best = row
-        yield best | {"as_of": _latest(rows, "observed_at")}
-
-
-def _by_figures(row: Row) -> Any:
-    return [nulls_first(row[name]) for name in _FIGURES]
+        row |= {"counts": not is_void, "is_there": not row["retracted"]}
+    for newest_row in newest_by(dated, _KEY, ("counts", "is_there", "final", "observed_at", "commit_seq")):
+        yield {**newest_row, "as_of": _latest(told_at[_key(newest_row)], "observed_at")}
 
 
 def _latest(rows: Iterable[Row], name: str) -> int | None:
@@ -118,7 +106,7 @@ def _sizes(start_ms: int, counted: Iterable[Row]) -> dict[str, Any]:
         return {"state_bytes_first": None, "state_bytes_last": None, "state_bytes_max": None, "state_bytes_per_h": None}
 
     def in_order(row: Row) -> Any:
-        return row["trigger_time"], nulls_first(row["checkpoint_id"]), row["state_bytes"]
+        return row["trigger_time"], rank(row["checkpoint_id"]), row["state_bytes"]
 
     # A release that reports one size only may mean the uploaded one; a slope of that would say nothing about the state.
     full = [row for row in sized if row["checkpointed_bytes"] is not None]

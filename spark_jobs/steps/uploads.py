@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from ingest.lake.tables import TABLES
 from spark_jobs.arrow_schemas import arrow_schema, in_microseconds, of_plain_rows
-from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rows import Row, rank
 from spark_jobs.serving import CHECKPOINT_UPLOAD
-from spark_jobs.steps.executions import nulls_first
 from spark_jobs.transforms.grouped_batches import groups
 
 SST = ".sst"
@@ -118,7 +117,7 @@ class Uploads:
     def _newest(self, directory: str) -> tuple[Files, Any]:
         """Files of the newest version that was read to its end, and when it first was."""
         seen = self._whole[directory]
-        newest = max(seen, key=lambda one: (max(seen[one]), tuple(map(nulls_first, one)), min(seen[one])))
+        newest = max(seen, key=lambda one: (max(seen[one]), rank(one), min(seen[one])))
         return self._files[directory, newest], min(seen[newest])
 
 
