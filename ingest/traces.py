@@ -5,10 +5,7 @@ CUT = "\n\t... cut ...\n"
 
 
 def shortened(trace: str, most_chars: int) -> str:
-    """The trace where it fits, else its beginning and, of at most half of the room, the beginning of its last cause.
-
-    ``spark_jobs.transforms.job_exceptions`` has the same for columns.
-    """
+    """The trace where it fits, else its beginning and, of at most half of the room, the beginning of its last cause."""
     if len(trace) <= most_chars:
         return trace
     begins = trace.rfind(CAUSED) + 1

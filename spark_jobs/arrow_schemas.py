@@ -1,6 +1,6 @@
 """Arrow schemas of serving tables, derived from their declarations; Spark's follow from these (:mod:`spark_jobs.schemas`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ def in_microseconds(kind: pa.DataType) -> pa.DataType:
     return INSTANT if pa.types.is_timestamp(kind) else kind
 
 
-def serving_rows(rows: Sequence[Mapping[str, Any]], table: ServingTable) -> pa.Table:
-    """Plain rows in the columns of a serving table."""
-    return pa.Table.from_pylist(rows, arrow_schema(table))
+def of_plain_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
+    """Rows as :mod:`spark_jobs.fold` has them, instants as epoch milliseconds, in the columns of a flat schema."""
+    in_ms = [(one.name, pa.timestamp("ms", "UTC") if one.type == INSTANT else one.type) for one in schema]
+    return pa.RecordBatch.from_pylist(list(rows), pa.schema(in_ms)).cast(schema)

@@ -27,6 +27,7 @@ from spark_jobs.serving import (
     ServingTable,
 )
 
+CLUSTER = ("cluster",)
 JOB = ("cluster", "job_id")
 NESTED: tuple[ServingTable, ...] = (
     CHECKPOINT_FACT, JOB_ANNOTATION, JOB_START, JOB_CURRENT, SIZE_TREND, FINDING_SIGHT, JOB_JUDGEMENT, LOG_EVENT, PRESSURE_WINDOW,

@@ -1,65 +1,42 @@
 """The directory of one attempt of a Spark job: frames in, Parquet files and their counts out; carried frames back in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import fsspec
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from ingest.parquet_stream import ParquetStream
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.paths import absolute_root, hadoop_path, without_globs
-from spark_jobs.run_files import JOB_STATE, RunFiles
+from spark_jobs.run_files import RunFiles
 from spark_jobs.worker_rows import WorkerRows
 
-STATE_SCHEMA = "cluster string, job_id string, packed binary"
-_WRITTEN_STATE = "cluster string, job_id string, state binary"
 _VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
 """A flipped byte that still unpacks would otherwise be remembered for ever. Writers leave sums; readers verify them only on request."""
 
 
 @dataclass(frozen=True)
 class RunDir(RunFiles):
-    stages: dict[str, Output] = field(default_factory=dict)
-
     def write_table(self, name: str, frame: DataFrame, unrepeated: Sequence[str] = ()) -> int:
         """Write a serving table; returns its number of rows. Values of ``unrepeated`` columns are each there once."""
         self.outputs[name] = self._write(frame, f"tables/{name}", unrepeated)
         return self.outputs[name].rows
 
-    def write_jobs(self, folder: str, jobs: WorkerRows) -> int:
-        """See :meth:`RunFiles.count_jobs`."""
-        return self.count_jobs(self._write_by_workers(jobs, folder))
+    def write_by_workers(self, rows: WorkerRows, folder: str) -> Output:
+        written = rows.written(f"{self.uri}/{folder}")
+        return Output(written.rows, tuple(f"{folder}/{name}" for name in written.files))
 
-    def stage(self, name: str, rows: WorkerRows) -> int:
-        """Write rows that later steps of this run start from; returns how many."""
-        self.stages[name] = self._write_by_workers(rows, f"staged/{name}")
-        return self.stages[name].rows
-
-    def staged(self, session: SparkSession, name: str, schema: T.StructType) -> DataFrame:
-        files = [without_globs(f"{hadoop_path(self.uri)}/{file}") for file in self.stages[name].files]
+    def written(self, session: SparkSession, output: Output, schema: T.StructType) -> DataFrame:
+        files = [without_globs(f"{hadoop_path(self.uri)}/{file}") for file in output.files]
         return session.read.schema(schema).parquet(*files) if files else session.createDataFrame([], schema)
-
-    def staged_holds(self, name: str, column: str) -> bool:
-        """Whether any row that was staged has a value in this column, as the files' own statistics tell."""
-        filesystem, root = fsspec.core.url_to_fs(self.uri)
-        for file in self.stages[name].files:
-            with filesystem.open(f"{root}/{file}", "rb") as handle:
-                if not _is_empty(ParquetStream(handle).metadata, column):
-                    return True
-        return False
 
     def write_state(self, name: str, frame: DataFrame) -> int:
         """Write a snapshot that the next run starts from; returns its number of rows."""
         output = self._write(frame, f"state/{name}")
         self.state[name] = output.files
         return output.rows
-
-    def _write_by_workers(self, rows: WorkerRows, folder: str) -> Output:
-        written = rows.written(f"{self.uri}/{folder}")
-        return Output(written.rows, tuple(f"{folder}/{name}" for name in written.files))
 
     def _write(self, frame: DataFrame, folder: str, unrepeated: Sequence[str] = ()) -> Output:
         # Parquet would look for repetitions in them, and write them plainly after all.
@@ -79,31 +56,12 @@ class RunDir(RunFiles):
         return Output(rows, tuple(files))
 
 
-def _is_empty(file: pq.FileMetaData, column: str) -> bool:
-    """False where the statistics do not tell."""
-    for group in range(file.num_row_groups):
-        rows = file.row_group(group)
-        (chunk,) = (rows.column(place) for place in range(rows.num_columns) if rows.column(place).path_in_schema == column)
-        if chunk.statistics is None or not chunk.statistics.has_null_count or chunk.statistics.null_count < rows.num_rows:
-            return False
-    return True
-
-
 @dataclass(frozen=True)
 class Carried:
     """State of the last complete run, or of none."""
 
     session: SparkSession
     previous: Manifest | None
-
-    def jobs(self) -> DataFrame:
-        """(cluster, job_id, packed) of what is remembered of each job; none where no run left any."""
-        files = self.previous.state.get(JOB_STATE, ()) if self.previous else ()
-        if not files or self.previous is None:
-            return self.session.createDataFrame([], STATE_SCHEMA)
-        base = hadoop_path(absolute_root(self.previous.run_dir))
-        read = self.session.read.options(**_VERIFIED).schema(_WRITTEN_STATE).parquet(*(without_globs(f"{base}/{file}") for file in files))
-        return read.where("state is not null").withColumnRenamed("state", "packed")
 
     def frame(self, name: str, otherwise: DataFrame) -> DataFrame:
         """The snapshot ``name``; rows of none, shaped like ``otherwise``, where no run left one.

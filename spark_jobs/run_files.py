@@ -30,20 +30,14 @@ class RunFiles:
     retracted: dict[str, Output] = field(default_factory=dict)
     _parts: Counter[str] = field(default_factory=Counter)
 
-    def take_table(self, name: str, rows: pa.Table) -> int:
-        """Write a part of a serving table; returns its number of rows."""
+    def take_table(self, name: str, written: Output) -> int:
+        """Take files into a serving table, perhaps beside others; returns how many rows they have."""
         known = self.outputs.get(name, Output(0))
-        written = self._write_rows(f"tables/{name}", rows) if rows.num_rows else Output(0)
         self.outputs[name] = Output(known.rows + written.rows, (*known.files, *written.files))
         return written.rows
 
-    def take_jobs(self, folder: str, jobs: pa.Table) -> int:
-        """Write jobs with the rows of all tables nested in them; returns how many jobs. See :meth:`count_jobs`."""
-        return self.count_jobs(self._write_rows(folder, jobs))
-
-    def take_state(self, name: str, rows: pa.Table) -> int:
-        """Write a part of a snapshot that the next run starts from; returns its number of rows."""
-        written = self._write_rows(f"state/{name}", rows)
+    def take_state(self, name: str, written: Output) -> int:
+        """Take files into a snapshot that the next run starts from; returns how many rows they have."""
         self.state[name] = (*self.state.get(name, ()), *written.files)
         return written.rows
 
@@ -56,8 +50,7 @@ class RunFiles:
             for batch in self.read([file], [ROWS]):
                 for table, counts in zip(batch[ROWS].type, batch[ROWS].flatten(), strict=True):
                     self._count(table.name, pc.sum(counts).as_py() or 0, file)
-        self.state[JOB_STATE] = (*self.state.get(JOB_STATE, ()), *written.files)
-        return written.rows
+        return self.take_state(JOB_STATE, written)
 
     def _count(self, table: str, rows: int, file: str) -> None:
         outputs, name = (self.retracted, CHECKPOINT_FACT.name) if table == RETRACTED.name else (self.outputs, table)
@@ -87,7 +80,10 @@ class RunFiles:
         if name in previous.state:
             self.state[name] = previous.state[name]
 
-    def _write_rows(self, folder: str, rows: pa.Table) -> Output:
+    def write_rows(self, folder: str, rows: pa.Table) -> Output:
+        """A file, which may lie beside others; none for no rows."""
+        if not rows.num_rows:
+            return Output(0)
         filesystem, root = fsspec.core.url_to_fs(self.uri)
         filesystem.makedirs(f"{root}/{folder}", exist_ok=True)
         path = f"{folder}/part-{self._parts[folder]:05}.parquet"

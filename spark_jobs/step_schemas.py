@@ -28,6 +28,8 @@ EXECUTION = pa.schema(
     ]
 )
 """Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager told that it received it."""
+LEARNT_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
+"""``newly_placed``: job, task and host are known, which the last run did not know."""
 TASKMANAGER_LINE = pa.schema([*JOB_KEY, *(EVENT.field(name) for name in OF_TASKMANAGER_LINE)])
 """A line about the end of a TaskManager, for a job that had tasks there."""
 TASKMANAGER = pa.schema([*JOB_KEY, *((name, in_microseconds(TABLES["taskmanagers"].schema.field(name).type)) for name in OF_TASKMANAGER)])
@@ -44,8 +46,13 @@ COMPARISON = pa.schema(
     [("checkpoint_id", pa.int64()), ("trigger_time", pa.int64()), ("directory", pa.string()), ("compared_with", pa.string())]
 )
 """The snapshot that the upload of a checkpoint is compared with; ``trigger_time`` in epoch ms."""
+ASKED = pa.schema([*JOB_KEY, ("comparisons", pa.list_(pa.struct(list(COMPARISON)))), ("wanted_keys", pa.list_(pa.string()))])
+"""What a job would know of ``_metadata``; ``wanted_keys``: of snapshots whose full size or type would tell something
+(:mod:`spark_jobs.fold.wanted_snapshots`)."""
 LOOKUP = pa.schema([("from_ms", pa.int64()), ("to_ms", pa.int64()), ("keys", pa.list_(pa.string())), ("minutes", pa.list_(pa.int64()))])
 """First and last trigger of checkpoints whose rows a job needs, keys of the snapshots that it needs, and starts (epoch ms) of the minutes
 whose metric samples it needs."""
-FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms"))])
-"""The span that was looked up for a job."""
+FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
+"""What was looked up for a job."""
+STATE = pa.schema([*JOB_KEY, ("state", pa.binary())])
+"""What is remembered of a job."""

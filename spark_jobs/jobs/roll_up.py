@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
-
 from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.reader import LakeReader
 from spark_jobs.lake import PinnedLake, are_small
 from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import CHECKPOINT_ROLLUP
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
+from spark_jobs.shipping import ship_code
 from spark_jobs.spans import Span
-from spark_jobs.transforms.rollups import PERIOD, by_period, newest, summed
-from spark_jobs.transforms.time_spans import DAY_S, floor_to, spans
+from spark_jobs.steps.rollups import NEW, ROLLUP, rollup_batches
+from spark_jobs.transforms.folding import in_order
+from spark_jobs.transforms.time_spans import DAY_S, spans
+from spark_jobs.worker_rows import WorkerRows
 
 TABLE = CHECKPOINT_FACTS.name
-_DAY = ("cluster", "job_id", "day")
 
 
 def roll_up(lake: LakeReader, from_seq: int, to_seq: int, uri: str, attempt: str) -> RunDir:
@@ -26,16 +26,11 @@ def roll_up(lake: LakeReader, from_seq: int, to_seq: int, uri: str, attempt: str
         days = spans(new, "trigger_time", DAY_S)
         if _is_small(pinned, days):
             configure(session, SMALL_INPUT_OPTIONS)
-        run_dir.write_table(CHECKPOINT_ROLLUP.name, rolled_up(new, pinned.rows_in(TABLE, days)))
+        ship_code(session)
+        rows = in_order({"new": new.select(*NEW), "kept": pinned.rows_in(TABLE, days)})
+        name = CHECKPOINT_ROLLUP.name
+        run_dir.take_table(name, run_dir.write_by_workers(WorkerRows(rows, rollup_batches, ROLLUP), f"tables/{name}"))
         return run_dir
-
-
-def rolled_up(new: DataFrame, of_days: DataFrame) -> DataFrame:
-    """New kept facts, and all that there are of the days that they touch → the hours and days that changed."""
-    day = floor_to("trigger_time", DAY_S).alias("day")
-    touched = new.select("cluster", "job_id", day).distinct()
-    kept = of_days.select("*", day).join(touched, on=list(_DAY), how="left_semi").drop("day")
-    return summed(newest(kept), by_period(new).select(*PERIOD).distinct())
 
 
 def _is_small(pinned: PinnedLake, days: Sequence[Span]) -> bool:

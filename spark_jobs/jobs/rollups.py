@@ -8,24 +8,26 @@ changed and, last, the manifest.
 import argparse
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from ingest.errors import Refused
 from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.reader import LakeReader
 from spark_jobs import manifest as manifests
-from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, interrupt_attempts, lake_at
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
 from spark_jobs.progress import say
 from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
-from spark_jobs.small import rollups as small
 from spark_jobs.small.rows import SmallLake, TooLarge, lies_here
+from spark_jobs.small.tables import in_order, mapped
+from spark_jobs.spans import floor, merged
+from spark_jobs.steps.rollups import NEW, ROLLUP, rollup_batches
 
 JOB = "rollups"
 TABLE = CHECKPOINT_FACTS.name
+DAY = timedelta(days=1)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,8 +60,11 @@ def run(args: argparse.Namespace) -> int:
 def _roll_up(lake: LakeReader, args: argparse.Namespace, to_seq: int, run_dir: RunFiles) -> RunFiles:
     if args.most_rows_without_spark and lies_here(lake.root, run_dir.uri):
         with suppress(TooLarge):
-            rows = small.rolled_up(SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark), args.from_seq)
-            run_dir.take_table(CHECKPOINT_ROLLUP.name, serving_rows(rows, CHECKPOINT_ROLLUP))
+            small, name = SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark), CHECKPOINT_ROLLUP.name
+            new = small.new_rows(TABLE, {TABLE: args.from_seq}).select(list(NEW))
+            days = merged((start, start + DAY) for start in {floor(at, DAY) for at in new["trigger_time"].drop_null().to_pylist()})
+            rows = in_order({"new": new, "kept": small.rows_in(TABLE, days)})
+            run_dir.take_table(name, run_dir.write_rows(f"tables/{name}", mapped(rows, rollup_batches, ROLLUP)))
             return run_dir
     # Spark is imported where it is needed only: that takes longer than most runs.
     from spark_jobs.jobs.roll_up import roll_up

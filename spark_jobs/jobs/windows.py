@@ -56,7 +56,6 @@ def windows_of(
 ) -> Iterator[JobWindow]:
     """All job windows of a lake, by cluster, job and time."""
     recompute = Recompute(pin(session, lake), None, RunDir(scratch))
-    recompute.stage_events()
     chosen = {name: rows.where(_chosen(cluster, job_id)) for name, rows in recompute.parts.items()}
     found: list[JobWindow] = []
     folding.in_order(chosen).write.parquet(hadoop_path(f"{scratch}/in-order"))

@@ -1,51 +1,28 @@
-"""The steps of :mod:`spark_jobs.jobs.recompute`, over rows that fit one process."""
+"""A cycle over rows that fit one process."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from datetime import timedelta
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
 
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.lake.derived import CYCLE_TABLES, with_same_rows
 from ingest.lake.reader import LakeReader
 from ingest.parquet_stream import ParquetStream
 from ingest.prometheus.names import HISTORY
-from spark_jobs.arrow_schemas import serving_rows
-from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
-from spark_jobs.fold.checkpoint_rows import OF_VERTEX
-from spark_jobs.fold.lost_taskmanagers import KINDS_OF_LOSS
-from spark_jobs.fold.rule_evaluation import Scoped, Settings
-from spark_jobs.manifest import Manifest
+from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import JOB
-from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
-from spark_jobs.serving import CHECKPOINT_UPLOAD, SKIPPED_INPUT
-from spark_jobs.small import events, executions, snapshots, taskmanagers, uploads
-from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
-from spark_jobs.spans import (
-    EPOCH,
-    LINES_AFTER_TRIGGER,
-    OTHER_SIDE_WITHIN,
-    WINDOW,
-    JobLookup,
-    lookup_spans,
-    merged,
-    minute_spans,
-    windows_between,
-)
-from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT, TASKMANAGER_LINE
+from spark_jobs.run_files import EXECUTIONS, JOB_STATE
+from spark_jobs.small.rows import MOST_BYTES, SmallLake, TooLarge, lies_here
+from spark_jobs.small.tables import in_order, mapped
+from spark_jobs.spans import WINDOW, merged, windows_between
+from spark_jobs.steps.cycle import Cycle, Made, Make, Parts
 from spark_jobs.transforms import group_windows
-from spark_jobs.transforms.exception_batches import exception_columns
-from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
 
 MOST_STATE_BYTES = 4 * MOST_BYTES
 MOST_EXECUTIONS = 100_000
 """Attempts of subtasks that are remembered: as plain rows they take a kilobyte each."""
-
-_WRITTEN_STATE = ("cluster", "job_id", "state")
-
-Parts = dict[str, pa.Table]
 
 
 def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
@@ -57,296 +34,88 @@ def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
     return sum(filesystem.size(f"{root}/{file}") or 0 for file in files) <= MOST_STATE_BYTES
 
 
-class SmallCycle:
-    """One run over the rows that are new since ``previous``; ``steps`` writes everything but the manifest.
+class SmallCycle(Cycle):
+    """``lake`` is a :class:`spark_jobs.small.rows.SmallLake`.
 
     Raises :class:`spark_jobs.small.rows.TooLarge`; then Spark may write to the same directory.
     """
 
-    def __init__(
-        self, lake: SmallLake, previous: Manifest | None, run_dir: RunFiles,
-        thresholds: Sequence[Scoped] = (), recovery_points: Sequence[Scoped] = (),
-    ) -> None:  # fmt: skip
-        self.lake = lake
-        self.previous = previous
-        self.run_dir = run_dir
-        self.settings = Settings(thresholds, recovery_points)
-        self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
+    lake: SmallLake
+    is_history = pc.field("source").isin([HISTORY])
 
-    def steps(self) -> Iterator[tuple[str, int]]:
-        """Write part after part; yields the name of each and how many rows it got."""
-        if self._has_new("references"):
-            yield CHECKPOINT_UPLOAD.name, self.run_dir.take_table(CHECKPOINT_UPLOAD.name, self.new_uploads)
-        jobs = self._folded(self.parts)
-        yield "jobs", self.run_dir.take_jobs("jobs", jobs)
-        if lookups := _asked(jobs):
-            yield "jobs looked up", self.run_dir.take_jobs("jobs_looked_up", self._folded(self._with_found(lookups)))
-        if self._names_executions:
-            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, pa.Table.from_pylist(self.executions, EXECUTION))
-        elif self.lake.clusters is not None:
-            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, pa.Table.from_pylist(self.carried_executions, EXECUTION))
-        elif self.previous:
-            self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
+    def _mapped(self, rows: pa.Table, make: Make, schema: pa.Schema) -> pa.Table:
+        return mapped(rows, make, schema)
 
-    def _folded(self, parts: Parts) -> pa.Table:
-        older_snapshots = any(self.from_seq[table] for table in with_same_rows("snapshots"))
-        return pa.Table.from_batches(folded_batches(_in_order(parts).to_batches(), self.settings, False, older_snapshots), FOLDED)
+    def _in_order(self, parts: Parts, by: Sequence[str]) -> pa.Table:
+        return in_order(parts, by)
 
-    # What is new.
+    def _made(self, folder: str, rows: pa.Table, make: Make, schema: pa.Schema) -> Made:
+        made = mapped(rows, make, schema)
+        is_staged = folder.startswith("staged/")
+        return Made(made, Output(made.num_rows) if is_staged else self.run_dir.write_rows(folder, made))
 
-    def _new(self, table: str) -> pa.Table:
-        return self.lake.new_rows(table, self.from_seq)
+    def _rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+        return pa.Table.from_pylist(rows, schema)
 
-    def _has_new(self, table: str) -> bool:
-        return self.lake.has_new_rows(table, self.from_seq)
+    def _collected(self, rows: pa.Table) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = rows.to_pylist()
+        return found
 
-    @cached_property
-    def parts(self) -> Parts:
-        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobUpdate`."""
-        parts = dict(self._parts_of_life)
-        if self._names_executions:
-            placed = executions.newly_placed(self.executions, self.carried_executions)
-            parts["executions"] = pa.Table.from_pylist(placed, EXECUTION).drop_columns(["deployed_at", "log"])
-        if any(event["kind"] in KINDS_OF_LOSS for event in self._read_events):
-            lines = executions.of_taskmanagers(self._read_events, self._known_executions)
-            parts["taskmanager_lines"] = pa.Table.from_pylist(lines, TASKMANAGER_LINE)
-        if self._has_new("vertex_starts"):
-            parts["vertex_starts"] = self._new("vertex_starts").drop_columns(["source"])
-        if self._has_new("vertex_gauges"):
-            parts["vertex_gauges"] = self._new("vertex_gauges").drop_columns(["source"])
-        if self._has_new("exceptions"):
-            parts["exceptions"] = pa.table(exception_columns(self._new("exceptions")))
-        if self._has_new("skips"):
-            parts["skips"] = _skips(self._new("skips"))
-        if self._has_new("vertex_metrics"):
-            parts[group_windows.PART] = self._samples(self._new("vertex_metrics"))
-        if self._has_new("taskmanagers"):
-            parts["taskmanagers"] = taskmanagers.of_jobs(self._new("taskmanagers").to_pylist())
-        if self._has_new("references"):
-            parts["uploads"] = self.new_uploads
-        if self._has_new("snapshots"):
-            parts["snapshots"] = snapshots.of_jobs(_wanted(self._asked_of_files), self._new("snapshots").to_pylist())
-        return parts
+    def _union(self, one: pa.Table, other: pa.Table) -> pa.Table:
+        return pa.concat_tables([one, other])
 
-    @cached_property
-    def _parts_of_life(self) -> Parts:
-        """What facts and restores follow from."""
-        parts = {"state": self._carried(JOB_STATE, _WRITTEN_STATE).rename_columns([*JOB, "packed"])}
-        for name, table in (("answers", "jobs"), ("checkpoints", "checkpoints")):
-            if self._has_new(table):
-                parts[name] = self._new(table).drop_columns(["source"])
-        if self._has_new("vertex_checkpoints"):
-            parts["vertex_checkpoints"] = self._new("vertex_checkpoints").select([*JOB, *OF_VERTEX])
-        if self._has_new("log_records"):
-            parts["events"] = pa.Table.from_pylist(self.events, SERVED_EVENT)
-        return parts
+    def _holds(self, rows: pa.Table, columns: Sequence[str]) -> bool:
+        return any(rows[name].null_count < rows.num_rows for name in columns)
 
-    def _carried(self, name: str, columns: Sequence[str]) -> pa.Table:
-        """A snapshot that the last run left."""
-        files = self.previous.state.get(name, ()) if self.previous else ()
+    def _bounds(self, rows: pa.Table, column: str) -> tuple[datetime, datetime]:
+        found = pc.min_max(rows[column]).as_py()
+        return found["min"], found["max"]
+
+    def _of_jobs(self, rows: pa.Table, jobs: pa.Table) -> pa.Table:
+        wanted = set(_jobs_of(jobs))
+        return rows.filter(pa.array([job in wanted for job in _jobs_of(rows)], pa.bool_()))
+
+    def _of_touched_windows(self, new: pa.Table) -> pa.Table:
+        touched = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
+        if touched is None:
+            starts = pc.unique(pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")).to_pylist()
+            touched = merged((start, start + WINDOW) for start in starts)
+        return self.lake.rows_in("vertex_metrics", touched) if new.num_rows else new
+
+    def _flagged(self, samples: pa.Table, after_seq: int) -> pa.Table:
+        dated = samples.filter(pc.is_valid(samples["ts"]))
+        of_history = pc.is_in(dated["source"], pa.array([HISTORY]))
+        flagged = dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, pc.greater(dated["commit_seq"], after_seq))
+        return flagged.append_column(group_windows.IS_HISTORY, of_history)
+
+    def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> pa.Table:
+        read = [schema.empty_table()]
         filesystem, root = fsspec.core.url_to_fs(self.previous.run_dir if self.previous else self.run_dir.uri)
-        read = []
-        for path in files:
+        for path in self.previous.state.get(name, ()) if self.previous else ():
             with filesystem.open(f"{root}/{path}", "rb") as handle:
                 snapshot = ParquetStream(handle, checks_pages=True)
                 if name == EXECUTIONS and self.lake.most_rows is not None and snapshot.metadata.num_rows > MOST_EXECUTIONS:
                     raise TooLarge(f"{snapshot.metadata.num_rows} remembered attempts are more than one process should hold.")
-                there = self._of_clusters(snapshot, [column for column in columns if column in snapshot.schema_arrow.names])
-                for column in columns:
-                    # Left by an earlier version: read by the names that it shares.
-                    if column not in there.column_names:
-                        there = there.append_column(column, pa.nulls(there.num_rows, pa.string()))
-                read.append(there)
-        if not read:
-            return pa.table({column: pa.array([], pa.binary() if column == "state" else pa.string()) for column in columns})
-        rows = pa.concat_tables(read)
-        return rows.filter(pc.is_valid(rows["state"])) if "state" in columns else rows
+                there = [column for column in schema.names if column in snapshot.schema_arrow.names]
+                kinds = pa.schema([snapshot.schema_arrow.field(column) for column in there])
+                rows = pa.Table.from_batches(self._of_clusters(snapshot.iter_batches(columns=there)), kinds)
+                columns = [rows[one.name] if one.name in there else pa.nulls(rows.num_rows, one.type) for one in schema]
+                read.append(pa.table(columns, schema.names).cast(schema))
+        found = pa.concat_tables(read)
+        return found.filter(pc.is_valid(found[known])) if known else found
 
-    def _of_clusters(self, snapshot: ParquetStream, columns: list[str]) -> pa.Table:
+    def _of_clusters(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.lake.clusters is None:
-            return snapshot.read(columns)
+            return iter(batches)
         known = pa.array(self.lake.clusters, pa.string())
-        batches = (batch.filter(pc.is_in(batch["cluster"], known)) for batch in snapshot.iter_batches(columns=columns))
-        return pa.Table.from_batches(batches, pa.schema([snapshot.schema_arrow.field(column) for column in columns]))
+        return (batch.filter(pc.is_in(batch["cluster"], known)) for batch in batches)
 
-    # Log events, completed with where their task ran.
-
-    @cached_property
-    def events(self) -> list[Row]:
-        located = executions.locate(self._read_events, self.executions) if self._names_executions else self._read_events
-        of_process = any(event["kind"] in executions.OF_PROCESS for event in located)
-        return executions.locate_by_process(located, self._known_executions) if of_process else located
-
-    @cached_property
-    def _read_events(self) -> list[Row]:
-        return events.recognised(self._new("log_records")) if self._has_new("log_records") else []
-
-    @cached_property
-    def _names_executions(self) -> bool:
-        """Whether any new line names an attempt of a subtask: then where it ran is reported or needed."""
-        return any(event[name] is not None for event in self._read_events for name in ("execution_id", "attempt"))
-
-    @cached_property
-    def executions(self) -> list[Row]:
-        return executions.executions(self._read_events, self.carried_executions)
-
-    @property
-    def _known_executions(self) -> list[Row]:
-        return self.executions if self._names_executions else self.carried_executions
-
-    @cached_property
-    def carried_executions(self) -> list[Row]:
-        rows: list[Row] = self._carried(EXECUTIONS, executions.COLUMNS).to_pylist()
-        return rows
-
-    # Metric samples.
-
-    def _samples(self, new: pa.Table) -> pa.Table:
-        """New ones, and all of the windows that they fall into; samples of history are alone in theirs."""
-        rows = new
-        is_history = pc.equal(pc.fill_null(new["source"], ""), HISTORY)
-        if any(self.from_seq.values()):
-            history, new = new.filter(is_history), new.filter(pc.invert(is_history))
-            times = [(file.first_time, file.last_time) for file in self.lake.new_files("vertex_metrics", self.from_seq)]
-            touched = windows_between(times, WINDOW)
-            if touched is None:
-                starts = pc.unique(pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")).to_pylist()
-                touched = merged((start, start + WINDOW) for start in starts)
-            rows = self.lake.rows_in("vertex_metrics", touched) if new.num_rows else new
-            rows = pa.concat_tables([_not_of_history(rows), history])
-        return _flagged(rows, self.from_seq["vertex_metrics"])
-
-    # What parsed _metadata tell.
-
-    @cached_property
-    def _asked_of_files(self) -> pa.Table:
-        """What every job would know of them."""
-        batches = folded_batches(_in_order(self._parts_of_life).to_batches(), self.settings, compares=True)
-        return pa.Table.from_batches(batches, FOLDED).select([*JOB, "comparisons", "wanted_keys"])
-
-    @cached_property
-    def new_uploads(self) -> pa.Table:
-        """Of checkpoints one side of whose comparison was read since the last run."""
-        new = self._new("references").select(list(uploads.OF_SNAPSHOT))
-        compared = uploads.of_files(_comparisons(self._asked_of_files), new.to_pylist())
-        if any(self.from_seq.values()):
-            seen = pc.min_max(new["observed_at"]).as_py()
-            span = seen["min"] - OTHER_SIDE_WITHIN, seen["max"] + timedelta(seconds=1)
-            new = self.lake.rows_in("references", [span]).select(list(uploads.OF_SNAPSHOT))
-        return serving_rows(uploads.uploads(compared, new.to_pylist()), CHECKPOINT_UPLOAD)
-
-    # What came longer ago.
-
-    def _with_found(self, lookups: Sequence[JobLookup]) -> Parts:
-        """The parts of these jobs, and rows of theirs that were triggered in the spans they asked for."""
-        triggers, lines = lookup_spans(lookups)
-        records = self.lake.rows_in("log_records", lines)
-        records = records.filter(pc.match_substring(records["message"], "heckpoint"))
-        reported = [event for event in events.recognised(records) if event["kind"] in KINDS_OF_CHECKPOINT]
-        found = {
-            "found_checkpoints": self.lake.rows_in("checkpoints", triggers).drop_columns(["source"]),
-            "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select([*JOB, *OF_VERTEX]),
-            "found_lines": pa.Table.from_pylist(executions.locate(reported, self._known_executions), SERVED_EVENT),
-        }
-        jobs = {(one.cluster, one.job_id): one for one in lookups}
-        cut = {name: _asked_rows(rows, jobs, "ts" if name == "found_lines" else "trigger_time") for name, rows in found.items()}
-        wanted = [(one.cluster, one.job_id, one.keys) for one in lookups]
-        if any(one.keys for one in lookups):
-            cut["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", {}).to_pylist())
-        of_jobs = {name: _of_jobs(rows, jobs) for name, rows in self.parts.items()}
-        if minutes := minute_spans(lookups):
-            asked = {(one.cluster, one.job_id, minute) for one in lookups for minute in one.minutes}
-            samples = _flagged(_not_of_history(self.lake.rows_in("vertex_metrics", minutes)), after_seq=0)
-            found_samples = samples.filter(_in_minutes(samples, asked))
-            if (new := of_jobs.get(group_windows.PART)) is not None:
-                found_samples = pa.concat_tables([new.filter(pc.invert(_in_minutes(new, asked))), found_samples])
-            of_jobs[group_windows.PART] = found_samples
-        return {
-            **of_jobs,
-            **cut,
-            "found": pa.Table.from_pylist([one._asdict() for one in lookups], FOUND),
-        }
+    def _carry_executions_over(self) -> None:
+        if self.lake.clusters is None:
+            super()._carry_executions_over()
+        else:
+            self.run_dir.take_state(EXECUTIONS, self.run_dir.write_rows("state/executions", self._carried_executions))
 
 
-def _not_of_history(samples: pa.Table) -> pa.Table:
-    return samples.filter(pc.not_equal(pc.fill_null(samples["source"], ""), HISTORY))
-
-
-def _flagged(samples: pa.Table, after_seq: int) -> pa.Table:
-    dated = samples.filter(pc.is_valid(samples["ts"]))
-    is_new = pc.greater(dated["commit_seq"], after_seq)
-    of_history = pc.equal(pc.fill_null(dated["source"], ""), HISTORY)
-    flagged = dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, is_new)
-    return flagged.append_column(group_windows.IS_HISTORY, of_history)
-
-
-def _in_minutes(samples: pa.Table, asked: Set[tuple[str, str, int]]) -> pa.Array:
-    starts = pc.floor_temporal(samples["ts"], WINDOW // timedelta(seconds=1), "second").cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
-    rows = zip(samples["cluster"].to_pylist(), samples["job_id"].to_pylist(), starts.to_pylist(), strict=True)
-    return pa.array([row in asked for row in rows], pa.bool_())
-
-
-def _in_order(parts: Parts) -> pa.Table:
-    """Rows of all parts, each in a struct column of its name, those of a job together."""
-    nested = []
-    for name, rows in parts.items():
-        fields = [column for column in rows.column_names if column not in ("cluster", "date")]
-        whole = rows.combine_chunks()
-        struct = pa.StructArray.from_arrays([_one(whole[column]) for column in fields], names=fields)
-        nested.append(pa.table({"cluster": whole["cluster"], "job_id": whole["job_id"], name: struct}))
-    return _sorted(pa.concat_tables(nested, promote_options="default"), JOB)
-
-
-def _sorted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    order = pc.sort_indices(rows.select(list(names)), [(name, "ascending", "at_start") for name in names])
-    return rows.combine_chunks().take(order)
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-
-
-def _asked(jobs: pa.Table) -> list[JobLookup]:
-    rows = jobs.select([*JOB, "lookup"]).filter(pc.is_valid(jobs["lookup"])).to_pylist()
-    return [JobLookup(row["cluster"], row["job_id"], **row["lookup"]) for row in rows]
-
-
-def _of_jobs(rows: pa.Table, jobs: Mapping[tuple[str, str], JobLookup]) -> pa.Table:
-    keys = zip(rows["cluster"].to_pylist(), rows["job_id"].to_pylist(), strict=True)
-    return rows.filter(pa.array([key in jobs for key in keys], pa.bool_()))
-
-
-def _asked_rows(rows: pa.Table, jobs: Mapping[tuple[str, str], JobLookup], time_column: str) -> pa.Table:
-    of_jobs = _of_jobs(rows, jobs)
-    later = LINES_AFTER_TRIGGER // timedelta(milliseconds=1) if time_column == "ts" else 0
-    instants = of_jobs[time_column].cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64()).to_pylist()
-    keys = zip(of_jobs["cluster"].to_pylist(), of_jobs["job_id"].to_pylist(), instants, strict=True)
-    inside = [at is not None and jobs[cluster, job].from_ms <= at <= jobs[cluster, job].to_ms + later for cluster, job, at in keys]
-    return of_jobs.filter(pa.array(inside, pa.bool_()))
-
-
-def _wanted(folded: pa.Table) -> list[tuple[str, str, list[str]]]:
-    rows = folded.filter(pc.greater(pc.list_value_length(folded["wanted_keys"]), 0)).to_pylist()
-    return [(row["cluster"], row["job_id"], row["wanted_keys"]) for row in rows]
-
-
-def _comparisons(folded: pa.Table) -> list[Row]:
-    rows = folded.filter(pc.greater(pc.list_value_length(folded["comparisons"]), 0)).to_pylist()
-    return [
-        {
-            "cluster": row["cluster"],
-            "job_id": row["job_id"],
-            **one,
-            "trigger_time": EPOCH + timedelta(milliseconds=one["trigger_time"]),
-        }
-        for row in rows
-        for one in row["comparisons"]
-    ]
-
-
-def _skips(reported: pa.Table) -> pa.Table:
-    """They name no job."""
-    made = {name: reported[name] for name in reported.column_names} | {
-        "as_of": reported["observed_at"], "job_id": pa.nulls(reported.num_rows, pa.string()),
-    }  # fmt: skip
-    return pa.table({name: made[name] for name in (*SKIPPED_INPUT.column_names, "job_id")})
+def _jobs_of(rows: pa.Table) -> Iterable[tuple[Any, ...]]:
+    return zip(*(rows[name].to_pylist() for name in JOB), strict=True)

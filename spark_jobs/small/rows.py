@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import reduce
 from operator import or_
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,9 +21,6 @@ MOST_ROWS = 40_000
 """Of all files that a cycle reads: seconds of work. Beyond it Spark's planning no longer weighs."""
 MOST_BYTES = 8 << 20
 """The same files, as they lie in the lake; rows of thousands of subtasks are long."""
-
-Row = dict[str, Any]
-"""One row as plain values; instants are aware datetimes."""
 
 
 def lies_here(*places: str) -> bool:
@@ -51,9 +47,9 @@ class SmallLake:
     _rows: int = field(default=0, init=False)
     _bytes: int = field(default=0, init=False)
 
-    def new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
-        """Files that hold rows of commits after ``after``; none where those only compacted."""
-        return [file for one in with_same_rows(table) for file in self._new_files(one, after)]
+    def times_of_new(self, table: str, after: Mapping[str, int]) -> list[tuple[datetime | None, datetime | None]]:
+        """First and last instant in each file that holds rows of those commits, as far as its commit recorded them."""
+        return [(file.first_time, file.last_time) for one in with_same_rows(table) for file in self._new_files(one, after)]
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Whether those commits brought any rows; a file may hold rows of earlier and of later ones, and none of them."""

@@ -6,6 +6,8 @@ Executors import this module: nothing but Arrow, the fold and the diagnosis core
 import gc
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
 from itertools import accumulate, chain
 from typing import Any
 
@@ -18,7 +20,7 @@ from spark_jobs.fold.job import JobResult, fold
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rows import LINE, Row, newest_places, served_rows
 from spark_jobs.fold.rule_evaluation import Settings
-from spark_jobs.fold.state import JobState, unpacked
+from spark_jobs.fold.state import unpacked
 from spark_jobs.fold.wanted_snapshots import wanted_keys
 from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, ROWS, struct
 from spark_jobs.serving import (
@@ -37,7 +39,8 @@ from spark_jobs.serving import (
     SKIPPED_INPUT,
     ServingTable,
 )
-from spark_jobs.step_schemas import COMPARISON, JOB_KEY, LOOKUP
+from spark_jobs.spans import LINES_AFTER_TRIGGER
+from spark_jobs.step_schemas import ASKED, JOB_KEY, LOOKUP
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.grouped_batches import Group, groups
 
@@ -62,34 +65,33 @@ FOLDED = pa.schema(
     [
         *JOB_KEY,
         *((table.name, pa.list_(struct(table))) for table in _TABLES),
-        ("comparisons", pa.list_(pa.struct(list(COMPARISON)))),
-        ("wanted_keys", pa.list_(pa.string())),
         ("state", pa.binary()),
         ("lookup", pa.struct(list(LOOKUP))),
         (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
     ]
 )
-"""``lookup``: the job was not folded, as rows triggered in this span (epoch ms) and snapshots are needed; nothing else of it counts then.
-
-Where asked for: ``comparisons``, the snapshots that its checkpoints' uploads are compared with, and ``wanted_keys``, those whose
-full size or type would tell something (:mod:`spark_jobs.fold.wanted_snapshots`).
-"""
+"""``lookup``: the job was not folded, as rows that came longer ago are needed; nothing else of it counts then."""
 
 _READ: Mapping[str, Sequence[str] | None] = {
     "skips": ("observed_at", "subject", "reason", "detail", "as_of"),
     group_windows.PART: (),
+    group_windows.FOUND_PART: (),
     "windows": group_windows.WINDOW,
 }
 """Fields of a part that are taken out of Arrow; of parts that are not named, all."""
+_FOUND_BY = {
+    "found_checkpoints": ("trigger_time", 0),
+    "found_vertex_checkpoints": ("trigger_time", 0),
+    "found_lines": ("ts", LINES_AFTER_TRIGGER // timedelta(milliseconds=1)),
+}
+"""Rows that were looked up are read for several jobs at once: how it is told which are in the span that one asked for."""
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
 _AS_NEWS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "executions", "vertex_starts",
             "vertex_gauges", "taskmanager_lines", "taskmanagers", "snapshots", "found_checkpoints", "found_vertex_checkpoints",
             "found_lines", "found_snapshots")  # fmt: skip
 
 
-def folded_batches(
-    batches: Iterable[pa.RecordBatch], settings: Settings, compares: bool = False, older_snapshots: bool = False
-) -> Iterator[pa.RecordBatch]:
+def folded_batches(batches: Iterable[pa.RecordBatch], settings: Settings, older_snapshots: bool = False) -> Iterator[pa.RecordBatch]:
     """Batches of ``FOLDED``, a row for each job. ``batches``: rows of ``cluster``, ``job_id`` and a struct for each part, sorted by job.
 
     A job that cannot be folded stops only itself: its state stays, and a skipped input says why.
@@ -101,7 +103,7 @@ def folded_batches(
         held: list[tuple[Group, dict[str, Any]]] = []
         rows = 0
         for group in jobs_of(batches):
-            held.append((group, _folded(group, settings, compares, older_snapshots)))
+            held.append((group, _folded(group, settings, older_snapshots)))
             rows += group.size
             if rows >= ROWS_AT_ONCE:
                 yield _arrow(held)
@@ -117,36 +119,52 @@ def jobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
     return group_windows.with_windows(groups(batches, _READ))
 
 
-def _folded(group: Group, settings: Settings, compares: bool, older_snapshots: bool) -> dict[str, Any]:
+def asked_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
+    """``ASKED`` of each job, out of the same rows; nothing of a job that cannot be folded yet."""
+    found: list[Row] = []
+    for group in jobs_of(batches):
+        if group.key[1] is not None:
+            with suppress(Exception):  # that it cannot be folded is said when it is
+                found += _asked(group, settings)
+    yield pa.RecordBatch.from_pylist(found, ASKED)
+
+
+def _asked(group: Group, settings: Settings) -> Iterator[Row]:
+    state = unpacked(_unchanged(group)["state"])
+    facts: Sequence[Row] = state.facts
+    if _has_news(group):
+        result = fold_group(group, settings)
+        if isinstance(result, Lookup):
+            return
+        state, facts = result.state, result.known
+    yield {
+        **dict(zip(JOB, group.key, strict=True)),
+        "comparisons": comparisons(facts, state),
+        "wanted_keys": wanted_keys(group.key[1], state, facts, writing_of(state.answers)),
+    }
+
+
+def _folded(group: Group, settings: Settings, older_snapshots: bool) -> dict[str, Any]:
     """What comes out of one job, beside the rows that are passed on as they came."""
     same = _unchanged(group)
-    # Windows of history alone make no job of what nobody else knows.
-    has_news = any(part not in ("state", "skips", "windows") for part in group.parts) or (
-        "windows" in group.parts and bool("state" in group.parts or _judged_windows(group))
-    )
-    if group.key[1] is None or not (has_news or compares):
+    if group.key[1] is None or not _has_news(group):
         return same
     try:
-        if not has_news:
-            before = unpacked(same["state"])
-            return same | _asked_for(before, before.facts, group.key[1])
         result = fold_group(group, settings, older_snapshots)
-        if isinstance(result, Lookup):
-            return same | {"state": None, "lookup": result._asdict()}
-        return same | _of_result(result) | (_asked_for(result.state, result.known, group.key[1]) if compares else {})
+        return same | ({"state": None, "lookup": result._asdict()} if isinstance(result, Lookup) else _of_result(result))
     except Exception as error:
         return _failed(group, error)
 
 
-def _asked_for(state: JobState, facts: Sequence[Mapping[str, Any]], job_id: str) -> dict[str, Any]:
-    return {
-        "comparisons": comparisons(facts, state),
-        "wanted_keys": wanted_keys(job_id, state, facts, writing_of(state.answers)),
-    }
+def _has_news(group: Group) -> bool:
+    """Windows of history alone make no job of what nobody else knows."""
+    return any(part not in ("state", "skips", "windows") for part in group.parts) or (
+        "windows" in group.parts and bool("state" in group.parts or _judged_windows(group))
+    )
 
 
 def _unchanged(group: Group) -> dict[str, Any]:
-    return {**dict(zip(JOB, group.key, strict=True)), "state": next((row["packed"] for row in group.rows("state")), None)}
+    return {**dict(zip(JOB, group.key, strict=True)), "state": next((row["state"] for row in group.rows("state")), None)}
 
 
 def _of_result(result: JobResult) -> dict[str, Any]:
@@ -192,6 +210,10 @@ def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
     """What is new of one job, out of a group of :func:`jobs_of`."""
     windows, found = _judged_windows(group), group.rows("found")
     news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
+    for part, (column, later_ms) in _FOUND_BY.items():
+        news[part] = [
+            row for row in news[part] if row[column] is not None and found[0]["from_ms"] <= row[column] <= found[0]["to_ms"] + later_ms
+        ]
     return JobUpdate(
         group.key[0],
         group.key[1] or "",
@@ -224,10 +246,7 @@ def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
 
 
 def _made(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
-    one_each = {
-        name: pa.array([one.get(name) for one in results], FOLDED.field(name).type)
-        for name in (*JOB, "comparisons", "wanted_keys", "state", "lookup")
-    }
+    one_each = {name: pa.array([one.get(name) for one in results], FOLDED.field(name).type) for name in (*JOB, "state", "lookup")}
     lists = {table.name: pa.array([one.get(table.name, ()) for one in results], FOLDED.field(table.name).type) for table in _MADE}
     return one_each | lists
 

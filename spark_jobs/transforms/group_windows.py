@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.transforms.grouped_batches import Group, Piece
 from spark_jobs.transforms.plain_rows import plain
 from spark_jobs.transforms.pressure_arrays import READ as OF_WINDOW
@@ -16,6 +17,8 @@ from spark_jobs.transforms.pressure_arrays import windows
 from spark_jobs.transforms.sample_cells import begins
 
 PART = "samples"
+FOUND_PART = "found_samples"
+"""Of the minutes that the job asked for, all there are; of others, what other jobs asked for."""
 IS_NEW, IS_HISTORY = "is_new", "is_history"
 """Of samples of the time before a Prometheus was added: their windows are served, and read by no rule."""
 SAMPLE = OF_WINDOW
@@ -43,7 +46,11 @@ def with_windows(found: Iterable[Group]) -> Iterator[Group]:
 
 
 def _made(held: Sequence[Group]) -> Sequence[Group]:
-    reported = [(group, pa.concat_arrays(group.arrays(PART))) for group in held if PART in group.parts]
+    sampled = [group for group in held if PART in group.parts or FOUND_PART in group.parts]
+    reported = [(group, rows) for group in sampled if len(rows := _samples(group))]
+    for group in sampled:
+        group.parts.pop(PART, None)
+        group.parts.pop(FOUND_PART, None)
     if reported:
         owner = np.repeat(np.arange(len(reported)), [len(rows) for _, rows in reported])
         samples = pa.RecordBatch.from_struct_array(pa.concat_arrays([rows for _, rows in reported]))
@@ -52,11 +59,21 @@ def _made(held: Sequence[Group]) -> Sequence[Group]:
         order = pc.sort_indices(samples, [(name, "ascending") for name in ("owner", "vertex_id", "ts", "observed_at", "commit_seq")])
         ordered = samples.take(order)
         groups = [group for group, _ in reported]
-        for group in groups:
-            del group.parts[PART]
         _give(groups, "windows", *_windows(ordered), WINDOW)
         _give(groups, "placements", *_placements(ordered), PLACEMENT)
     return held
+
+
+def _samples(group: Group) -> pa.StructArray:
+    """New ones, but of the minutes that the job asked for those that were found."""
+    asked = pa.array([minute for row in group.rows("found") for minute in row["minutes"] or ()], pa.int64())
+    pieces = group.arrays(PART) if not len(asked) else [rows.filter(pc.invert(_in_minutes(rows, asked))) for rows in group.arrays(PART)]
+    return pa.concat_arrays([*pieces, *(rows.filter(_in_minutes(rows, asked)) for rows in group.arrays(FOUND_PART))])
+
+
+def _in_minutes(samples: pa.StructArray, minutes: pa.Array) -> pa.Array:
+    starts = pc.floor_temporal(samples.field("ts"), WINDOW_MS // 1000, "second")
+    return pc.is_in(starts.cast(pa.timestamp("ms", "UTC")).cast(pa.int64()), minutes)
 
 
 def _windows(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:

@@ -1,4 +1,4 @@
-"""Rows that Spark sorted by job, batch after batch, as one group for each job."""
+"""Rows that were sorted by cluster or job, batch after batch, as one group for each."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,18 +10,21 @@ import pyarrow.compute as pc
 
 from spark_jobs.transforms.plain_rows import plain
 
-JobKey = tuple[str, str | None]
-"""Cluster and job; rows that name no job are a group of their cluster."""
+Key = tuple[Any, ...]
+"""Cluster, or cluster and job; rows that name no job are a group of their cluster."""
 
 Piece = tuple[list[Any], pa.StructArray]
 """Plain rows, and the same as they came."""
 
 
+_ALL: Mapping[str, Sequence[str] | None] = {}
+
+
 @dataclass
 class Group:
-    """All rows of one job by part: as plain rows, and as they came."""
+    """All rows of one key by part: as plain rows, and as they came."""
 
-    key: JobKey
+    key: Key
     parts: dict[str, list[Piece]] = field(default_factory=dict)
     size: int = 0
 
@@ -34,8 +37,8 @@ class Group:
         return [array for _, array in self.parts.get(part, ())]
 
 
-def groups(batches: Iterable[pa.RecordBatch], read: Mapping[str, Sequence[str] | None]) -> Iterator[Group]:
-    """``batches``: ``cluster``, ``job_id``, and a struct column for each part, of which one is set in a row; sorted by job.
+def groups(batches: Iterable[pa.RecordBatch], read: Mapping[str, Sequence[str] | None] = _ALL, keys: int = 2) -> Iterator[Group]:
+    """``batches``: as many columns of the key, and a struct column for each part, of which one is set in a row; sorted by key.
 
     ``read``: fields to take out of a part; all where it is not named, and no plain rows at all where there are none.
     """
@@ -43,17 +46,17 @@ def groups(batches: Iterable[pa.RecordBatch], read: Mapping[str, Sequence[str] |
     for batch in batches:
         if not batch.num_rows:
             continue
-        parts = {name: _Part(batch.column(place), read.get(name)) for place, name in enumerate(batch.schema.names) if place > 1}
-        keys = list(zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True))
+        parts = {name: _Part(batch.column(place), read.get(name)) for place, name in enumerate(batch.schema.names) if place >= keys}
+        key_of = list(zip(*(batch.column(place).to_pylist() for place in range(keys)), strict=True))
         begin = 0
-        while begin < len(keys):
+        while begin < len(key_of):
             end = begin + 1
-            while end < len(keys) and keys[end] == keys[begin]:
+            while end < len(key_of) and key_of[end] == key_of[begin]:
                 end += 1
-            if current is None or current.key != keys[begin]:
+            if current is None or current.key != key_of[begin]:
                 if current is not None:
                     yield current
-                current = Group(keys[begin])
+                current = Group(key_of[begin])
             for name, part in parts.items():
                 piece = part.between(begin, end)
                 if piece is not None:

@@ -5,8 +5,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.spans import Span, instant, merged
 
-HOUR_S = 3600
-DAY_S = 24 * HOUR_S
+DAY_S = 24 * 3600
 
 MOST_SPANS = 400
 """Beyond it the whole time between them is as good: each is a part of every filter."""

@@ -8,7 +8,7 @@ import os
 import resource
 import tempfile
 import time
-from functools import reduce
+from functools import partial, reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -20,7 +20,9 @@ from spark_jobs.schemas import lake_schema, serving_schema
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.session import open_session
 from spark_jobs.transforms import folding
+from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
 from spark_jobs.transforms.group_windows import IS_HISTORY
+from spark_jobs.worker_rows import WorkerRows
 from tests.bench.harness import Report
 
 JOBS, VERTICES, SUBTASKS, CHECKPOINTS = 50_000, 20, 4, 20
@@ -70,7 +72,8 @@ def _kept(session: SparkSession, told: DataFrame, folder: str) -> DataFrame:
 def _judged(rows: DataFrame) -> tuple[float, tuple[int, int, int]]:
     started = time.monotonic()
     parts = {name: rows.where(F.col(name).isNotNull()).select(*JOB, f"{name}.*") for name in PARTS}
-    jobs = folding.folded(parts, Settings()).frame().where(F.size("job_judgement") > 0).select("finding_sight")
+    folds = WorkerRows(folding.in_order(parts), partial(folded_batches, settings=Settings()), FOLDED)
+    jobs = folds.frame().where(F.size("job_judgement") > 0).select("finding_sight")
     roots = F.size(F.filter("finding_sight", lambda sight: sight["rule"] == "pressure.root"))
     sights = F.size("finding_sight")
     counted = jobs.agg(F.count(F.lit(1)).alias("jobs"), F.sum(sights).alias("sights"), F.sum(roots).alias("roots")).collect()[0]

@@ -1,4 +1,4 @@
-"""The cycle over recordings of real clusters: with Spark and without, at once and in pieces, it leaves the same rows.
+"""The cycle over recordings of real clusters: at once and in pieces, and with Spark, it leaves the same rows.
 
 That these are right is proven where they are shown (:mod:`tests.acceptance`) and folded (:mod:`tests.fold.test_reconciliation`).
 """
@@ -37,9 +37,9 @@ from tests.spark_jobs.rows import noon
 
 
 @pytest.fixture(scope="module")
-def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     """All of ``NAMES`` imported once, in one run."""
-    instance = Instance(spark, tmp_path_factory.mktemp("whole"))
+    instance = SmallInstance(None, tmp_path_factory.mktemp("whole"))
     play_whole(instance)
     yield instance
 
@@ -64,32 +64,23 @@ def test_restores_are_no_checkpoints_of_the_job_that_restores(whole: Instance) -
 
 
 @pytest.fixture(scope="module")
-def later(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     """Five runs of one instance: what belongs together comes bit by bit, then nothing comes, then only a compaction."""
     folder = tmp_path_factory.mktemp("later")
-    instance = Instance(spark, folder)
+    instance = SmallInstance(None, folder)
     play_in_pieces(instance, folder / "pieces")
     yield instance
 
 
-def test_without_spark_a_cycle_leaves_the_same_rows(spark: SparkSession, whole: Instance, tmp_path: Path) -> None:
-    small = SmallInstance(spark, tmp_path)
-    play_whole(small)
-    assert_same_rows(whole, small)
+def test_with_spark_pieces_leave_the_same_rows_run_for_run(spark: SparkSession, later: Instance, tmp_path: Path) -> None:
+    by_spark = Instance(spark, tmp_path)
+    play_in_pieces(by_spark, later.root / "pieces")
+    assert_same_rows(later, by_spark)
 
 
-def test_without_spark_pieces_leave_the_same_rows_run_for_run(spark: SparkSession, later: Instance, tmp_path: Path) -> None:
-    small = SmallInstance(spark, tmp_path)
-    play_in_pieces(small, later.root / "pieces")
-    assert_same_rows(later, small)
-
-
-@pytest.mark.parametrize("kind", [Instance, SmallInstance])
-def test_rows_that_spark_read_follow_on_raw_ones_of_an_earlier_version_and_none_counts_twice(
-    spark: SparkSession, tmp_path: Path, kind: type[Instance]
-) -> None:
+def test_rows_that_spark_read_follow_on_raw_ones_of_an_earlier_version_and_none_counts_twice(tmp_path: Path) -> None:
     """Earlier versions had only raw tables, whoever wrote them, and their manifests name no others."""
-    raw, mixed = SmallInstance(spark, tmp_path / "raw"), kind(spark, tmp_path / "mixed")
+    raw, mixed = SmallInstance(None, tmp_path / "raw"), SmallInstance(None, tmp_path / "mixed")
     skip = Observed("archive", noon(), "log", (Skip("bad.log.gz", "unreadable_file", "torn"),))
     before = [parsed(RECORDINGS / UPLOAD, 6), jobmanager_log("late-trigger", DECLINED), skip]
     after = [*before, parsed(RECORDINGS / UPLOAD, 8), jobmanager_log("late-trigger", TRIGGERED), replace(skip, cluster="later")]

@@ -103,7 +103,8 @@ def test_roll_ups_of_all_recordings_are_those_of_a_recount(instance: Kept) -> No
     assert len(expected) > 2 * len(NAMES) - 1
 
 
-def test_a_late_fact_corrects_its_hour_and_its_day_and_touches_nothing_else(instance: Kept) -> None:
+def test_a_late_fact_corrects_its_hour_and_its_day_and_touches_nothing_else(tmp_path: Path) -> None:
+    instance = Kept(tmp_path)
     instance.tell([fact(1), fact(2, trigger_time=AT + HOUR), fact(3, trigger_time=AT + 48 * HOUR), fact(4, job_id="b" * 32)])
     instance.roll_up()
     instance.tell([fact(9, trigger_time=AT + timedelta(minutes=5))])
@@ -116,7 +117,8 @@ def test_a_late_fact_corrects_its_hour_and_its_day_and_touches_nothing_else(inst
     }  # fmt: skip
 
 
-def test_a_key_that_is_taken_back_leaves_its_hour(instance: Kept) -> None:
+def test_a_key_that_is_taken_back_leaves_its_hour(tmp_path: Path) -> None:
+    instance = Kept(tmp_path)
     instance.tell([fact(7, trigger_time=AT + HOUR), fact(8)])
     instance.roll_up()
     gone = [{"cluster": "c", "job_id": "a" * 32, "checkpoint_id": 7, "trigger_time": AT + HOUR}]

@@ -1,18 +1,15 @@
-"""What audits read of ``_metadata`` before a job is known comes to it, whichever way the cycle is computed."""
+"""What audits read of ``_metadata`` before a job is known comes to it."""
 
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-
-import pytest
-from pyspark.sql import SparkSession
 
 from ingest.metadata.evidence import rows_of
 from ingest.metadata.files import MetadataFile
 from ingest.recordings.importer import import_recording
 from ingest.records import Observed, Snapshot
 from tests.acceptance.recount import full_sizes
-from tests.spark_jobs.instances import RECORDINGS, Instance, SmallInstance
+from tests.spark_jobs.instances import RECORDINGS, SmallInstance
 
 NAME = "1.12.5/G"
 JOB = "a62f25380f11e4a3bf0b5d6b3979405a"
@@ -41,11 +38,8 @@ def odd_files() -> Observed:
     return Observed("", READ_AT, "metadata", tuple(odd))
 
 
-@pytest.mark.parametrize("kind", [Instance, SmallInstance])
-def test_files_that_were_read_before_their_job_was_known_tell_its_full_sizes(
-    spark: SparkSession, tmp_path: Path, kind: type[Instance]
-) -> None:
-    instance = kind(spark, tmp_path)
+def test_files_that_were_read_before_their_job_was_known_tell_its_full_sizes(tmp_path: Path) -> None:
+    instance = SmallInstance(None, tmp_path)
     instance.lake.append([read_by_an_audit(5, 18), read_by_an_audit(17, below="file:/copied"), odd_files()])
     instance.cycle()
     bare = tmp_path / "bare"

@@ -7,12 +7,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.fold.state import unpacked
+from spark_jobs.steps.reported import EXCEPTION, SKIP, exception_batches, skip_batches
 from spark_jobs.transforms import folding
 from spark_jobs.transforms.fold_batches import jobs_of
 from spark_jobs.transforms.group_windows import IS_HISTORY, IS_NEW, SAMPLE
 from spark_jobs.transforms.grouped_batches import Group
-from spark_jobs.transforms.job_exceptions import job_exceptions
-from spark_jobs.transforms.skipped_inputs import skipped_inputs
+from spark_jobs.worker_rows import WorkerRows
 from tests.rows import EPOCH_MS
 from tests.spark_jobs.folded import Tables, folded, table
 from tests.spark_jobs.recorded import recorded_rows
@@ -48,7 +48,7 @@ def parts(spark: SparkSession) -> dict[str, DataFrame]:
 
 def states(spark: SparkSession, **packed: bytes) -> DataFrame:
     rows = [(cluster, job_id, bytearray(state)) for cluster, (job_id, state) in zip("cc", packed.items(), strict=False)]
-    return spark.createDataFrame(rows, "cluster string, job_id string, packed binary")
+    return spark.createDataFrame(rows, "cluster string, job_id string, state binary")
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_a_job_without_news_keeps_its_state_and_nothing_is_told_of_it(spark: Spa
 def test_a_state_comes_back_as_it_went(spark: SparkSession, outcome: tuple) -> None:
     before = {(row["cluster"], row["job_id"]): row["state"] for row in outcome[1] if row["job_id"] == JOB}
     carried = spark.createDataFrame(
-        [(*key, bytearray(state)) for key, state in before.items()], "cluster string, job_id string, packed binary"
+        [(*key, bytearray(state)) for key, state in before.items()], "cluster string, job_id string, state binary"
     )
     tables, beside = folded({"state": carried, **{name: rows for name, rows in parts(spark).items() if name == "answers"}})
     assert {unpacked(row["state"]).facts[0]["checkpoint_id"] for row in beside if (row["cluster"], row["job_id"]) == ("c", JOB)} == {7}
@@ -146,7 +146,11 @@ FAILED = {"ts": noon(5), "task": "map (1/2) - execution #0", "exception_name": "
 
 
 def failures(spark: SparkSession, *rows: dict[str, Any]) -> list[Any]:
-    return table("job_exception", exceptions=job_exceptions(lake_rows(spark, "exceptions", rows)))
+    return table("job_exception", exceptions=served(lake_rows(spark, "exceptions", rows)))
+
+
+def served(exceptions: DataFrame) -> DataFrame:
+    return WorkerRows(exceptions, exception_batches, EXCEPTION).frame()
 
 
 def test_an_exception_that_every_poll_repeats_is_one(spark: SparkSession) -> None:
@@ -161,7 +165,7 @@ def test_a_root_exception_stays_one_though_a_later_answer_lists_it_among_the_con
 
 def test_recorded_failures_are_there_once(spark: SparkSession) -> None:
     """1.20.5/J fails five times, and every poll lists all failures so far."""
-    rows = table("job_exception", exceptions=job_exceptions(recorded_rows(spark, "1.20.5/J", "exceptions")))
+    rows = table("job_exception", exceptions=served(recorded_rows(spark, "1.20.5/J", "exceptions")))
     assert len({row["ts"] for row in rows if row["is_root"]}) == 5
     assert {row["exception_name"] for row in rows} == {"java.lang.RuntimeException"}
     assert len({(row["ts"], row["task_key"], row["exception_name"]) for row in rows}) == len(rows)
@@ -169,5 +173,6 @@ def test_recorded_failures_are_there_once(spark: SparkSession) -> None:
 
 def test_what_was_skipped_twice_in_one_reading_is_one_row(spark: SparkSession) -> None:
     skip = {"subject": "/jobs/1", "reason": "bad_json", "detail": "expected an object", "observed_at": noon(3)}
-    (row,) = table("skipped_input", skips=skipped_inputs(lake_rows(spark, "skips", [skip, skip | {"commit_seq": 2}])))
+    skips = WorkerRows(lake_rows(spark, "skips", [skip, skip | {"commit_seq": 2}]), skip_batches, SKIP).frame()
+    (row,) = table("skipped_input", skips=skips)
     assert (row["subject"], row["reason"], row["detail"], row["as_of"]) == ("/jobs/1", "bad_json", "expected an object", noon(3))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.small.executions import executions, locate
 from spark_jobs.step_schemas import EVENT
 from spark_jobs.transforms.event_batches import with_served
 from tests.fold.recorded import located_events
+from tests.spark_jobs.located import located
 
 Key = tuple[str, int]
 
@@ -19,8 +19,8 @@ Key = tuple[str, int]
 def served_events(recording: str) -> dict[Key, list[dict[str, Any]]]:
     rows = [event | {"cluster": "c"} for event in located_events(recording) if event["ts"]]
     found: dict[Key, list[dict[str, Any]]] = defaultdict(list)
-    located = pa.Table.from_pylist(locate(rows, executions(rows, [])), EVENT).combine_chunks().to_batches()
-    for row in (row for events in located for row in with_served(events).to_pylist()):
+    events = pa.Table.from_pylist(rows, EVENT).combine_chunks().to_batches()
+    for row in located(pa.Table.from_batches(map(with_served, events))).to_pylist():
         if row["job_id"] and row["checkpoint_id"] is not None:
             found[row["job_id"], row["checkpoint_id"]].append(row | {"vertex_name": row["task"], "fields": json.loads(row["fields"])})
     for events in found.values():

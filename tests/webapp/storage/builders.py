@@ -6,11 +6,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from django.db.models import Model
 
 from spark_jobs import manifest as manifests
-from spark_jobs.arrow_schemas import serving_rows
+from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.audit_tables import AUDIT_TABLES, FILE_TABLES
 from spark_jobs.manifest import Manifest, Output
 from tests.webapp.builders import T0
@@ -181,7 +182,8 @@ def write_run(run_dir: Path, audit_id: str, tables: dict[str, list[list[dict[str
         for number, rows in enumerate(parts):
             file = f"tables/{name}/part-{number:05d}.parquet"
             (run_dir / file).parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(serving_rows(rows, {**AUDIT_TABLES, **FILE_TABLES}[name]), run_dir / file, row_group_size=4)
+            schema = arrow_schema({**AUDIT_TABLES, **FILE_TABLES}[name])
+            pq.write_table(pa.Table.from_pylist(rows, schema), run_dir / file, row_group_size=4)
             files.append(file)
         outputs[name] = Output(sum(map(len, parts)), tuple(files))
     return manifests.write(Manifest("audit", audit_id, {}, {}, outputs, {}, T0, T0), str(run_dir))

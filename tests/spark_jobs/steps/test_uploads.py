@@ -1,17 +1,19 @@
 """Names of RocksDB files → what a checkpoint kept, uploaded again, and wrote anew."""
 
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from spark_jobs.fold.comparisons import comparisons
 from spark_jobs.fold.state import JobState
-from spark_jobs.transforms import uploads
+from spark_jobs.nested_tables import CLUSTER
+from spark_jobs.small.tables import in_order, mapped
+from spark_jobs.step_schemas import ASKED
+from spark_jobs.steps import uploads
 from tests.fold import rows as plain
-from tests.rows import EPOCH_MS
-from tests.spark_jobs.rows import JOB, collected, lake_rows, noon
+from tests.rows import AWARE as noon
+from tests.rows import EPOCH_MS, JOB, lake_values
 
 OLD, NEW = "file:/ck/old/chk-6", f"file:/ck/{JOB}/chk-7"
 MANIFEST = {"local_name": "MANIFEST-000004", "path": "file:/ck/shared/m", "size_bytes": 9}
@@ -74,21 +76,19 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def compared(spark: SparkSession) -> Compared:
-    """The rows of checkpoint 7 of each, out of one query: nearly all of the time of one is its planning."""
-    told = lake_rows(spark, "references", [row | {"cluster": name} for name, case in CASES.items() for row in case.references])
-    schema = "cluster string, job_id string, checkpoint_id long, trigger_time timestamp, directory string, compared_with string"
-    rows = [
-        (name, JOB, pair["checkpoint_id"], _instant(pair["trigger_time"]), pair["directory"], pair["compared_with"])
-        for name, case in CASES.items()
-        for pair in case.pairs()
-    ]
-    found = collected(uploads.uploads(uploads.of_files(spark.createDataFrame(rows, schema), told), told))
-    return {name: [row for row in found if row["cluster"] == name and row["checkpoint_id"] == 7] for name in CASES}
-
-
-def _instant(epoch_ms: int) -> datetime:
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC)
+def compared() -> Compared:
+    """The rows of checkpoint 7 of each."""
+    found = {}
+    for name, case in CASES.items():
+        rows = list(lake_values("references", [row | {"cluster": name} for row in case.references], noon))
+        told = pa.Table.from_pylist(rows, uploads.REFERENCE)
+        asked = pa.Table.from_pylist([{"cluster": name, "job_id": JOB, "comparisons": case.pairs()}], ASKED)
+        read = mapped(told, uploads.whole_batches, uploads.WHOLE)
+        files = mapped(told, uploads.file_batches, uploads.REFERENCE)
+        ordered = in_order({"asked": asked, "read": read, "references": files}, CLUSTER)
+        rows = mapped(ordered, uploads.upload_batches, uploads.UPLOAD).to_pylist()
+        found[name] = [row for row in rows if row["checkpoint_id"] == 7]
+    return found
 
 
 def sizes(rows: list[dict]) -> tuple[int, int, int]:

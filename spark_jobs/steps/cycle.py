@@ -1,0 +1,289 @@
+"""The steps of a cycle: rows that are new in the lake → one pass over each job of which there are any → one result.
+
+All rows of a job come together with its state, and plain Python folds them. Where rows are needed that came longer ago, jobs say so;
+they are looked up, and these jobs are folded again. How rows are brought together is left to a small cycle and to Spark.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.lake.derived import CYCLE_TABLES, NO_JOBS, with_same_rows
+from ingest.lake.tables import TABLES
+from spark_jobs.fold.checkpoint_rows import OF_VERTEX
+from spark_jobs.fold.rule_evaluation import Scoped, Settings
+from spark_jobs.manifest import Manifest, Output
+from spark_jobs.nested_tables import CLUSTER, JOB
+from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
+from spark_jobs.serving import CHECKPOINT_UPLOAD
+from spark_jobs.spans import OTHER_SIDE_WITHIN, JobLookup, lookup_spans, minute_spans
+from spark_jobs.step_schemas import ASKED, EXECUTION, FOUND, LEARNT_EXECUTION, SERVED_EVENT, SNAPSHOT, STATE, TASKMANAGER, TASKMANAGER_LINE
+from spark_jobs.steps import executions, locations, reported, uploads
+from spark_jobs.transforms import group_windows
+from spark_jobs.transforms.event_batches import RECORD_COLUMNS, served_event_batches
+from spark_jobs.transforms.fold_batches import FOLDED, asked_batches, folded_batches
+
+Rows = Any
+"""An Arrow table, or a frame of Spark."""
+Parts = dict[str, Rows]
+Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+RECORD = (*RECORD_COLUMNS, "message")
+_BROUGHT: Mapping[str, tuple[Make, pa.Schema]] = {
+    "exceptions": (reported.exception_batches, reported.EXCEPTION),
+    "skips": (reported.skip_batches, reported.SKIP),
+    "taskmanagers": (reported.taskmanager_batches, TASKMANAGER),
+}
+
+
+class Made(NamedTuple):
+    """Rows that were computed once, whoever reads them, and their files in the run's directory."""
+
+    rows: Rows
+    output: Output
+
+
+class Cycle(ABC):
+    """One run over the rows that are new since ``previous``; ``steps`` writes everything but the manifest."""
+
+    is_history: Any
+    """Condition on samples: they are of the time before a Prometheus was added."""
+
+    def __init__(
+        self, lake: Any, previous: Manifest | None, run_dir: RunFiles,
+        thresholds: Sequence[Scoped] = (), recovery_points: Sequence[Scoped] = (),
+    ) -> None:  # fmt: skip
+        self.lake = lake
+        self.previous = previous
+        self.run_dir = run_dir
+        self.settings = Settings(thresholds, recovery_points)
+        self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
+
+    def steps(self) -> Iterator[tuple[str, int]]:
+        """Write part after part; yields the name of each and how many rows it got."""
+        if self._has_new("log_records"):
+            yield "events", self._read_events.output.rows
+        if self._has_new("references"):
+            yield CHECKPOINT_UPLOAD.name, self.run_dir.take_table(CHECKPOINT_UPLOAD.name, self._uploads.output)
+        jobs = self._folded("jobs", self.parts)
+        yield "jobs", self.run_dir.count_jobs(jobs)
+        if lookups := self._lookups(jobs):
+            found = self._folded("jobs_looked_up", self._with_found(lookups))
+            yield "jobs looked up", self.run_dir.count_jobs(found)
+        if self._names_executions:
+            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, self._executions.output)
+        else:
+            self._carry_executions_over()
+
+    def _folded(self, folder: str, parts: Parts) -> Output:
+        older_snapshots = any(self.from_seq[table] for table in with_same_rows("snapshots"))
+        fold = partial(folded_batches, settings=self.settings, older_snapshots=older_snapshots)
+        return self._made(folder, self._in_order(parts, JOB), fold, FOLDED).output
+
+    # What is new.
+
+    def _new(self, table: str) -> Rows:
+        return self.lake.new_rows(table, self.from_seq)
+
+    def _has_new(self, table: str) -> bool:
+        return table in self._tables_with_news
+
+    @cached_property
+    def _tables_with_news(self) -> frozenset[str]:
+        return frozenset(table for table in TABLES.keys() - NO_JOBS if self.lake.has_new_rows(table, self.from_seq))
+
+    @property
+    def _is_first(self) -> bool:
+        """All rows of the lake are new: nothing has to be looked up again."""
+        return not any(self.from_seq.values())
+
+    @cached_property
+    def parts(self) -> Parts:
+        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobUpdate`."""
+        parts = dict(self._parts_of_life)
+        if self._names_executions:
+            known, events = self._executions.rows, self._read_events.rows
+            parts["executions"] = self._mapped(known, executions.newly_placed_batches, EXECUTION)
+            lines = self._mapped(events, locations.loss_batches, locations.LOSS)
+            rows = self._in_order({"executions": known, "lines": lines}, CLUSTER)
+            parts["taskmanager_lines"] = self._mapped(rows, locations.taskmanager_line_batches, TASKMANAGER_LINE)
+        for table in ("vertex_starts", "vertex_gauges"):
+            if self._has_new(table):
+                parts[table] = self._new(table).select(_folded_columns(table))
+        for table, (make, schema) in _BROUGHT.items():
+            if self._has_new(table):
+                parts[table] = self._mapped(self._new(table), make, schema)
+        if self._has_new("vertex_metrics"):
+            parts[group_windows.PART] = self._samples
+        if self._has_new("references"):
+            parts["uploads"] = self._uploads.rows
+        if self._has_new("snapshots"):
+            asked = self._collected(self._asked_of_files.select([*JOB, "wanted_keys"]))
+            parts["snapshots"] = self._wanted(
+                self._new("snapshots"), [(row["cluster"], row["job_id"], row["wanted_keys"]) for row in asked]
+            )
+        return parts
+
+    @cached_property
+    def _parts_of_life(self) -> Parts:
+        """What facts and restores follow from."""
+        parts = {"state": self._carried(JOB_STATE, STATE, known="state")}
+        for name, table in (("answers", "jobs"), ("checkpoints", "checkpoints")):
+            if self._has_new(table):
+                parts[name] = self._new(table).select(_folded_columns(table))
+        if self._has_new("vertex_checkpoints"):
+            parts["vertex_checkpoints"] = self._new("vertex_checkpoints").select([*JOB, *OF_VERTEX])
+        if self._has_new("log_records"):
+            parts["events"] = self._events
+        return parts
+
+    # Log events, completed with where their task ran.
+
+    @cached_property
+    def _read_events(self) -> Made:
+        """What is new in the logs, read once for all that follows."""
+        return self._made("staged/events", self._new("log_records").select(list(RECORD)), served_event_batches, SERVED_EVENT)
+
+    @cached_property
+    def _events(self) -> Rows:
+        events = self._read_events.rows
+        if not self._names_executions:
+            return events
+        return self._made("staged/located", self._beside_executions(events), locations.located_batches, SERVED_EVENT).rows
+
+    def _beside_executions(self, events: Rows) -> Rows:
+        known = self._executions.rows if self._names_executions else self._carried_executions
+        return self._in_order({"executions": known, "events": events}, CLUSTER)
+
+    @cached_property
+    def _names_executions(self) -> bool:
+        """Whether where tasks ran is told by any new line, or matters to it."""
+        return self._has_new("log_records") and self._holds(self._read_events.rows, locations.NAMED_BY)
+
+    @cached_property
+    def _executions(self) -> Made:
+        told = self._mapped(self._read_events.rows.select(executions.TOLD.names), executions.telling_batches, executions.TOLD)
+        rows = self._in_order({"carried": self._carried_executions, "told": told}, CLUSTER)
+        return self._made("state/executions", rows, executions.learnt_batches, LEARNT_EXECUTION)
+
+    @cached_property
+    def _carried_executions(self) -> Rows:
+        return self._carried(EXECUTIONS, EXECUTION)
+
+    # Metric samples.
+
+    @cached_property
+    def _samples(self) -> Rows:
+        """New ones, and all of the windows that they fall into; samples of history are alone in theirs."""
+        rows = self._new("vertex_metrics")
+        if not self._is_first:
+            touched = self._of_touched_windows(rows.filter(~self.is_history))
+            rows = self._union(touched.filter(~self.is_history), rows.filter(self.is_history))
+        return self._flagged(rows, self.from_seq["vertex_metrics"])
+
+    # What parsed _metadata tell.
+
+    @cached_property
+    def _asked_of_files(self) -> Rows:
+        """What every job would know of them."""
+        ask = partial(asked_batches, settings=self.settings)
+        return self._made("staged/asked", self._in_order(self._parts_of_life, JOB), ask, ASKED).rows
+
+    @cached_property
+    def _uploads(self) -> Made:
+        """Of checkpoints one side of whose comparison was read since the last run."""
+        new = files = self._new("references").select(uploads.REFERENCE.names)
+        if not self._is_first:
+            first, last = self._bounds(new, "observed_at")
+            files = self.lake.rows_in("references", [(first - OTHER_SIDE_WITHIN, last + timedelta(seconds=1))])
+        parts = {
+            "asked": self._asked_of_files,
+            "read": self._mapped(new, uploads.whole_batches, uploads.WHOLE),
+            "references": self._mapped(files.select(uploads.REFERENCE.names), uploads.file_batches, uploads.REFERENCE),
+        }
+        return self._made(f"tables/{CHECKPOINT_UPLOAD.name}", self._in_order(parts, CLUSTER), uploads.upload_batches, uploads.UPLOAD)
+
+    def _wanted(self, snapshots: Rows, wanted: reported.Wanted) -> Rows:
+        return self._mapped(snapshots, partial(reported.snapshot_batches, wanted=[one for one in wanted if one[-1]]), SNAPSHOT)
+
+    # What came longer ago.
+
+    def _lookups(self, jobs: Output) -> list[JobLookup]:
+        """Of the jobs that were not folded for lack of rows."""
+        return [
+            JobLookup(row["cluster"], row["job_id"], **row["lookup"])
+            for batch in self.run_dir.read(jobs.files, [*JOB, "lookup"])
+            for row in batch.filter(pc.is_valid(batch["lookup"])).to_pylist()
+        ]
+
+    def _with_found(self, lookups: Sequence[JobLookup]) -> Parts:
+        """The parts of these jobs, and rows of theirs that were triggered in the spans they asked for."""
+        triggers, lines = lookup_spans(lookups)
+        records = self.lake.rows_in("log_records", lines).select(list(RECORD))
+        events = self._mapped(records, reported.checkpoint_event_batches, SERVED_EVENT)
+        found = {
+            "found_checkpoints": self.lake.rows_in("checkpoints", triggers).select(_folded_columns("checkpoints")),
+            "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select([*JOB, *OF_VERTEX]),
+            "found_lines": self._mapped(self._beside_executions(events), locations.located_batches, SERVED_EVENT),
+        }
+        if minutes := minute_spans(lookups):
+            samples = self.lake.rows_in("vertex_metrics", minutes).filter(~self.is_history)
+            found[group_windows.FOUND_PART] = self._flagged(samples, 0)
+        if any(one.keys for one in lookups):
+            wanted = [(one.cluster, one.job_id, one.keys) for one in lookups]
+            found["found_snapshots"] = self._wanted(self.lake.new_rows("snapshots", {}), wanted)
+        asking = self._rows([one._asdict() for one in lookups], FOUND)
+        return {name: self._of_jobs(rows, asking) for name, rows in (self.parts | found).items()} | {"found": asking}
+
+    # How rows are brought together.
+
+    @abstractmethod
+    def _mapped(self, rows: Rows, make: Make, schema: pa.Schema) -> Rows: ...
+    @abstractmethod
+    def _in_order(self, parts: Parts, by: Sequence[str]) -> Rows:
+        """Rows of all parts, each in a struct column of its name, those of a key together; those of a cluster part by part."""
+
+    @abstractmethod
+    def _made(self, folder: str, rows: Rows, make: Make, schema: pa.Schema) -> Made:
+        """``make`` of them, written below the folder; what is ``staged/`` is for later steps of this run."""
+
+    @abstractmethod
+    def _rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Rows: ...
+    @abstractmethod
+    def _collected(self, rows: Rows) -> list[dict[str, Any]]: ...
+    @abstractmethod
+    def _union(self, one: Rows, other: Rows) -> Rows: ...
+    @abstractmethod
+    def _holds(self, rows: Rows, columns: Sequence[str]) -> bool:
+        """Whether any row has a value in any of the columns."""
+
+    @abstractmethod
+    def _bounds(self, rows: Rows, column: str) -> tuple[datetime, datetime]:
+        """The first and the last instant, or up to a second before."""
+
+    @abstractmethod
+    def _of_jobs(self, rows: Rows, jobs: Rows) -> Rows: ...
+    @abstractmethod
+    def _of_touched_windows(self, new: Rows) -> Rows:
+        """Samples in the windows that new ones fall into; perhaps of others too."""
+
+    @abstractmethod
+    def _flagged(self, samples: Rows, after_seq: int) -> Rows:
+        """Those with an instant, as :data:`spark_jobs.transforms.group_windows.SAMPLE` and its flags."""
+
+    @abstractmethod
+    def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> Rows:
+        """A snapshot that the last run left, without rows where ``known`` is null; of another version by the names that it shares."""
+
+    def _carry_executions_over(self) -> None:
+        if self.previous:
+            self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
+
+
+def _folded_columns(table: str) -> list[str]:
+    return [name for name in TABLES[table].schema.names if name not in ("source", "date")]

@@ -1,0 +1,165 @@
+"""Where each attempt of a subtask ran, and of which job it was, learnt from the log lines of a cluster.
+
+:mod:`ingest.flink_logs.task_locations` does the same for one log on the command line. Since a task may run for
+months after its deploy line, executions are carried from run to run.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ingest.flink_logs.task_locations import GRAPH_CREATED
+from spark_jobs.arrow_schemas import of_plain_rows
+from spark_jobs.fold.rows import Row, rank
+from spark_jobs.step_schemas import EVENT, EXECUTION, LEARNT_EXECUTION
+from spark_jobs.transforms.grouped_batches import groups
+
+LOCATION = ("job_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
+TOLD = pa.schema([EVENT.field(name) for name in ("cluster", "kind", "process", "ts", "execution_id", *LOCATION)])
+"""What is read of an event."""
+DEPLOYED, RECEIVED = "task_deployed", "task_received"
+SUBTASK = ("job_id", "vertex_id", "task", "subtask")
+
+CARRIED_DAYS = 7
+"""Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST_DAYS``."""
+NEWEST_DAYS = 400
+DAY_MS = 86_400_000
+
+
+def telling_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Of events as ``TOLD`` those that name an attempt or its deployment, and one for each job that a log names."""
+    named = set()
+    for batch in batches:
+        tells = []
+        names = ("execution_id", "kind", "cluster", "process", "job_id")
+        for execution_id, kind, *of_log in zip(*(batch[name].to_pylist() for name in names), strict=True):
+            names_job = of_log[-1] is not None and tuple(of_log) not in named
+            tells.append(execution_id is not None or kind == DEPLOYED or names_job)
+            named.add(tuple(of_log))
+        yield batch.filter(pa.array(tells, pa.bool_()))
+
+
+def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """``LEARNT_EXECUTION`` rows of each cluster out of its parts ``carried`` (what the last run knew) and ``told``."""
+    for group in groups(batches, keys=1):
+        rows = executions(group.rows("told"), group.rows("carried"))
+        yield of_plain_rows(({**row, "cluster": group.key[0]} for row in rows), LEARNT_EXECUTION)
+
+
+def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Of ``LEARNT_EXECUTION`` rows those of which the last run did not know where they ran."""
+    return (batch.filter(batch["newly_placed"]).select(EXECUTION.names) for batch in batches)
+
+
+def executions(told: Sequence[Row], carried: Sequence[Row]) -> list[dict[str, Any]]:
+    """What these lines of one cluster and earlier runs (``carried``: an earlier result) reported, a row per attempt.
+
+    ``newly_placed``: job, task and host are known, and were not in the earlier result.
+    """
+    tellings: dict[str, list[tuple[Any, Row]]] = defaultdict(list)
+    for row in carried:
+        tellings[row["execution_id"]].append((_order(row["deployed_at"], True, None), row))
+    for event in told:
+        if event["execution_id"] is not None and event["kind"] != GRAPH_CREATED:
+            order = _order(event["ts"], event["kind"] == DEPLOYED, event["process"])
+            tellings[event["execution_id"]].append((order, event))
+    known = [_learnt(key, reported) for key, reported in tellings.items()]
+    _take_deploy_lines_without_id(known, told)
+    _take_jobs(known, told, carried)
+    placed_before = {row["execution_id"] for row in carried if _is_placed(row)}
+    for row in known:
+        row["newly_placed"] = _is_placed(row) and row["execution_id"] not in placed_before
+    return _newest(known)
+
+
+def _is_placed(row: Row) -> bool:
+    return None not in (row["job_id"], row["task"], row["host"])
+
+
+def _order(at: Any, by_deploy: bool, process: str | None) -> Any:
+    """A deploy line knows best; among the others what was reported first stays."""
+    return not by_deploy, rank(at), rank(process)
+
+
+def _learnt(execution_id: str, reported: list[tuple[Any, Row]]) -> dict[str, Any]:
+    reported.sort(key=lambda one: one[0])
+    row: dict[str, Any] = {"execution_id": execution_id}
+    for name in LOCATION:
+        row[name] = next((of[name] for _, of in reported if of[name] is not None), None)
+    times = [_time(of) for _, of in reported]
+    deployed = [_time(of) for (later, *_), of in reported if not later]
+    row["first_told"] = min((at for at in times if at is not None), default=None)
+    row["deployed_at"] = min((at for at in deployed if at is not None), default=None)
+    row["process"] = min((of["process"] for _, of in reported if of.get("process") is not None), default=None)
+    logs = (of["process"] if of.get("kind") == RECEIVED else of.get("log") for _, of in reported)
+    row["log"] = max(filter(None, logs), default=None)
+    return row
+
+
+def _time(row: Row) -> Any:
+    return row["ts"] if "ts" in row else row["deployed_at"]
+
+
+def _take_deploy_lines_without_id(known: Sequence[dict[str, Any]], told: Iterable[Row]) -> None:
+    """Up to 1.11 a deploy line names task and attempt only: the first one after the attempt was first reported is meant."""
+    lines: dict[Any, list[Row]] = defaultdict(list)
+    for event in told:
+        if event["kind"] == DEPLOYED and event["execution_id"] is None and (name := _subtask_of_log(event)):
+            lines[name].append(event)
+    for row in known:
+        meant = None
+        if row["host"] is None and row["task"] is not None and row["first_told"] is not None:
+            after = (line for line in lines.get(_subtask_of_log(row), ()) if line["ts"] >= row["first_told"])
+            meant = min(after, key=_by_content, default=None)
+        if meant:
+            row |= {name: meant[name] for name in ("attempt", "container", "host") if row[name] is None}
+        if row["deployed_at"] is None:
+            row["deployed_at"] = meant["ts"] if meant else row["first_told"]
+
+
+def _subtask_of_log(row: Row) -> Any:
+    """None where it is not known whose the row is."""
+    name = tuple(row[part] for part in ("process", "task", "subtask"))
+    return None if None in name else name
+
+
+def _by_content(line: Row) -> Any:
+    return rank([line[name] for name in ("ts", "attempt", "container", "host")])
+
+
+def _take_jobs(known: Iterable[dict[str, Any]], told: Iterable[Row], carried: Iterable[Row]) -> None:
+    """The job: from a line that names both, else from the execution graph, else where a log tells of one job only."""
+    with_job = [event for event in told if event["job_id"] is not None]
+    of_graph: dict[str, str] = {}
+    for row in (*(event for event in with_job if event["execution_id"] is not None), *carried):
+        if row["job_id"] is not None:
+            graph = _graph(row["execution_id"])
+            of_graph[graph] = min(of_graph.get(graph, row["job_id"]), row["job_id"])
+    of_log: dict[Any, set[str]] = defaultdict(set)
+    for event in with_job:
+        of_log[event["process"]].add(event["job_id"])
+    for row in known:
+        if row["job_id"] is None:
+            only = of_log.get(row["process"], set())
+            alone = next(iter(only)) if len(only) == 1 else None
+            row["job_id"] = of_graph.get(_graph(row["execution_id"]), alone)
+
+
+def _graph(execution_id: str) -> str:
+    return execution_id.partition("_")[0]
+
+
+def _newest(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    dated = [row for row in rows if row["deployed_at"] is not None]
+    newest_day = max((row["deployed_at"] // DAY_MS for row in dated), default=0)
+    dated.sort(key=lambda row: (-row["deployed_at"], row["execution_id"]))
+    kept, seen = [], set()
+    for row in dated:
+        subtask = tuple(row[name] for name in SUBTASK)
+        age_days = newest_day - row["deployed_at"] // DAY_MS
+        if age_days <= CARRIED_DAYS or (subtask not in seen and age_days <= NEWEST_DAYS):
+            kept.append(row)
+        seen.add(subtask)
+    return kept

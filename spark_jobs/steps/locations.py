@@ -1,0 +1,133 @@
+"""Events completed with where their task ran, and lines about lost TaskManagers brought to the jobs that ran there."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.arrow_schemas import of_plain_rows
+from spark_jobs.fold.lost_taskmanagers import COLUMNS as OF_LINE
+from spark_jobs.fold.lost_taskmanagers import KINDS_OF_LOSS, NOTICED_WITHIN_S
+from spark_jobs.fold.rows import Row, rank
+from spark_jobs.step_schemas import EVENT, SERVED_EVENT, TASKMANAGER_LINE
+from spark_jobs.steps.executions import LOCATION, SUBTASK
+from spark_jobs.transforms.grouped_batches import groups
+from spark_jobs.transforms.plain_rows import plain
+
+OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set")
+"""Lines of TaskManagers that name no task: they are of the job whose tasks run there, where that is one job."""
+NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms")
+"""Columns of events of which one at least is filled where it matters what ran where."""
+LOSS = pa.schema([EVENT.field(name) for name in ("cluster", *OF_LINE)])
+"""What is read of an event about the end of a TaskManager."""
+NOTICED_WITHIN_MS = NOTICED_WITHIN_S * 1000
+
+_NAME = ("task", "subtask", "attempt")
+_BY_NAME = ("job_id", "vertex_id", "container", "host")
+
+
+def located_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of ``executions`` and, after all those of their cluster, ``events`` → the events, completed."""
+    places = Places(None)
+    for batch in batches:
+        for group in groups([batch], {"events": ()}, keys=1):
+            if group.key[0] != places.cluster:
+                places = Places(group.key[0])
+            places.take(group.rows("executions"))
+            for events in group.arrays("events"):
+                yield places.located(pa.RecordBatch.from_struct_array(events))
+
+
+class Places:
+    """What is known of the executions of one cluster."""
+
+    def __init__(self, cluster: str | None) -> None:
+        self.cluster = cluster
+        self._ran: dict[str, Row] = {}
+        self._runs: dict[Any, list[Row]] = defaultdict(list)
+        self._came: dict[str, list[Row]] = defaultdict(list)
+        """Those whose TaskManager told in a log that it received them, by log."""
+
+    def take(self, executions: Iterable[Row]) -> None:
+        for row in executions:
+            self._ran[row["execution_id"]] = row
+            if row["job_id"] is not None and row["deployed_at"] is not None:
+                if None not in (name := tuple(row[part] for part in _NAME)):
+                    self._runs[name].append(row)
+                if row["log"] is not None:
+                    self._came[row["log"]].append(row)
+
+    def located(self, events: pa.RecordBatch) -> pa.RecordBatch:
+        """Events with what is known of their execution filled in where they lack it."""
+        told = {name: plain(events[name]) for name in ("kind", "process", "ts", "execution_id", *LOCATION)}
+        for place, event in enumerate(dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True)):
+            for name, value in self._lacking(event):
+                told[name][place] = value
+        made = {name: pa.array(told[name], SERVED_EVENT.field(name).type) for name in LOCATION}
+        made["cluster"] = pa.array([self.cluster] * events.num_rows, pa.string())
+        columns = [made[name] if name in made else events[name] for name in SERVED_EVENT.names]
+        return pa.RecordBatch.from_arrays(columns, schema=SERVED_EVENT)
+
+    def _lacking(self, event: Row) -> Iterator[tuple[str, Any]]:
+        where, names = self._where(event)
+        if where:
+            yield from ((name, where[name]) for name in names if event[name] is None)
+
+    def _where(self, event: Row) -> tuple[Row | None, tuple[str, ...]]:
+        if event["execution_id"] is not None:
+            return self._ran.get(event["execution_id"]), LOCATION
+        if event["job_id"] is not None:
+            return None, ()
+        if event["attempt"] is not None:
+            # The one of that name deployed last. Of two jobs of one name at once, that may be the other.
+            before = _until(self._runs.get(tuple(event[name] for name in _NAME), ()), event["ts"])
+            return max(before, key=_by_deployment, default=None), _BY_NAME
+        if event["kind"] in OF_PROCESS:
+            came = _until(self._came.get(event["process"], ()), event["ts"])
+            return came[0] if len({row["job_id"] for row in came}) == 1 else None, ("job_id",)
+        return None, ()
+
+
+def _until(rows: Iterable[Row], at_ms: int) -> list[Row]:
+    return [row for row in rows if row["deployed_at"] <= at_ms]
+
+
+def _by_deployment(row: Row) -> Any:
+    return rank([row["deployed_at"], *(row[name] for name in _BY_NAME)])
+
+
+def loss_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Of events those about the end of a TaskManager that they name, as ``LOSS``."""
+    for batch in batches:
+        is_loss = pc.is_in(batch["kind"], pa.array(KINDS_OF_LOSS))
+        yield batch.filter(pc.and_(is_loss, pc.is_valid(batch["container"]))).select(LOSS.names)
+
+
+def taskmanager_line_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """``executions`` and ``lines`` of clusters → ``TASKMANAGER_LINE``."""
+    for group in groups(batches, keys=1):
+        rows = of_taskmanagers(group.rows("lines"), group.rows("executions"))
+        yield of_plain_rows(({**row, "cluster": group.key[0]} for row in rows), TASKMANAGER_LINE)
+
+
+def of_taskmanagers(lines: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
+    """Lines of one cluster, one for each job that had tasks on their TaskManager, or had until lately."""
+    reported: dict[str, list[Row]] = defaultdict(list)
+    for line in lines:
+        reported[line["container"]].append(line)
+    places: dict[Any, list[Row]] = defaultdict(list)
+    for row in executions if reported else ():
+        if row["job_id"] is not None and row["deployed_at"] is not None:
+            places[tuple(row[name] for name in SUBTASK)].append(row)
+    found = {}
+    for of_subtask in places.values():
+        of_subtask.sort(key=lambda row: (row["deployed_at"], row["execution_id"]))
+        for row, following in zip(of_subtask, [*of_subtask[1:], None], strict=True):
+            left_at = following["deployed_at"] if following else None
+            for line in reported.get(row["container"], ()):
+                if row["deployed_at"] <= line["ts"] and (left_at is None or left_at >= line["ts"] - NOTICED_WITHIN_MS):
+                    of_job = {"job_id": row["job_id"], **{name: line[name] for name in OF_LINE}}
+                    found[tuple(of_job.values())] = of_job
+    return list(found.values())
