@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from ingest.cluster_run import ClusterRun
 from ingest.errors import Skipped
 from ingest.flink_rest.assembly import observe_job
 from ingest.history.archive import job_readings
 from ingest.history.listing import ArchiveDirectory, ArchiveFile
 from ingest.records import Observed, Skip
+from ingest.source_read import SourceRead
 
 MAX_ARCHIVE_BYTES = 128 * 1024 * 1024
 MAX_BYTES_PER_CYCLE = 256 * 1024 * 1024
@@ -28,6 +30,11 @@ class ArchivesRead:
     cursor: dict[str, Any] = field(default_factory=dict)
     skips: tuple[Skip, ...] = ()
     behind: bool = False
+
+
+def read_new(run: ClusterRun) -> SourceRead:
+    found = read_archives(run.cluster.archive_dir, run.cluster.name, run.part("archive"), run.shard.at())
+    return SourceRead(found.observed, found.cursor, found.skips)
 
 
 def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None, at: datetime) -> ArchivesRead:

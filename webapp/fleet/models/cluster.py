@@ -17,7 +17,8 @@ from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.local_directories import refusal_of_entry
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
-from ingest.sources import AuditLogSource, ClusterSource, LogSource, PrometheusSource, Tls
+from ingest.source_registry import settings as settings_of_sources
+from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibility
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
@@ -230,9 +231,7 @@ class Cluster(LogStoreFields):
             logs=LogSource((*self.log_globs, *waiting), self.log_layout, self.time_zone, own_globs=tuple(waiting)),
             log_store=store,
             pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
-            hdfs_audit=AuditLogSource(tuple(self.hdfs_audit_globs), self.time_zone),
-            namenode_jmx_url=self.namenode_jmx_url,
-            namenode_ca_file=self.ca_file,
+            settings={setting.field: getattr(self, setting.field) for setting in settings_of_sources()},
             prometheus=self._prometheus(),
             metrics_interval_s=self.metrics_interval_s,
             operator_events=events_of(self.operator),
