@@ -38,13 +38,12 @@ class Setting:
     """A field of a cluster that says where something is read, and what it holds.
 
     An ``address`` is asked over HTTP; a ``place`` is a path or URI, ``places`` a list of them with
-    globs. ``option`` is that of ``add_cluster``. ``suffices``: a cluster may have this alone.
+    globs. ``option`` is that of ``add_cluster``.
     """
 
     field: str
     holds: Literal["address", "place", "places", "choice"]
     option: str = ""
-    suffices: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,7 @@ class Source:
     a :class:`ingest.source_read.SourceRead`, or None where nothing was due. It is a coroutine where
     it asks over a network (on the event loop, all clusters of a shard at once), a function where it
     reads ``files`` (in the collector's thread, once the endpoints are read). ``wanted``: whether.
+    The first of its settings declares it; ``suffices``: a cluster may have this source alone.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Source:
     settings: tuple[Setting, ...] = ()
     tables: tuple[type[Record], ...] = ()
     files: bool = False
+    suffices: bool = False
 
     def read(self, run: "ClusterRun") -> Any:
         return pkgutil.resolve_name(self.reader)(run)
@@ -74,9 +75,13 @@ def sources() -> tuple[Source, ...]:
     """All of them, in the order in which they are read."""
     modules = [f"ingest.{found.name}.source" for found in pkgutil.iter_modules(ingest.__path__) if found.ispkg]
     declared = [importlib.import_module(name).SOURCES for name in modules if find_spec(name)]
-    return tuple(sorted((one for some in declared for one in some), key=lambda one: (one.turn, one.name)))
+    return tuple(sorted((one for some in declared for one in some), key=lambda one: (one.turn, one.files, one.name)))
 
 
-def settings(*holding: str) -> tuple[Setting, ...]:
-    """Of all sources, those that hold one of these; all without."""
-    return tuple(one for source in sources() for one in source.settings if not holding or one.holds in holding)
+def settings() -> tuple[Setting, ...]:
+    return tuple(one for source in sources() for one in source.settings)
+
+
+def fields(*holding: str) -> tuple[str, ...]:
+    """Names of the settings that hold one of these."""
+    return tuple(one.field for one in settings() if one.holds in holding)

@@ -8,6 +8,7 @@ SOURCES = (
         "ingest.flink_logs.reading:read_files",
         wanted=lambda run: run.cluster.logs.globs,
         settings=(Setting("log_globs", "places", "--logs"),),
+        suffices=True,
         tables=(LogRecord,),
         files=True,
     ),

@@ -13,6 +13,7 @@ SOURCES = (
         f"{_READING}:read_jobmanager",
         wanted=lambda run: run.cluster.url,
         settings=(Setting("url", "address"),),
+        suffices=True,
         tables=(*_OF_JOBS, VertexMetrics, VertexGauges, TaskManager),
     ),
     Source(
@@ -21,6 +22,7 @@ SOURCES = (
         f"{_READING}:read_history_server",
         wanted=lambda run: run.cluster.history_url,
         settings=(Setting("history_url", "address", "--history"),),
+        suffices=True,
         tables=_OF_JOBS,
     ),
     Source(

@@ -7,7 +7,7 @@ SOURCES = (
         Turn.BESIDE,
         "ingest.hdfs_audit.tail:read_declared",
         wanted=lambda run: run.cluster.settings.get("hdfs_audit_globs"),
-        settings=(Setting("hdfs_audit_globs", "places", "--hdfs-audit", suffices=False),),
+        settings=(Setting("hdfs_audit_globs", "places", "--hdfs-audit"),),
         tables=(NameNodeCalls,),
         files=True,
     ),

@@ -8,6 +8,7 @@ SOURCES = (
         "ingest.history.archives:read_new",
         wanted=lambda run: run.cluster.archive_dir,
         settings=(Setting("archive_dir", "place", "--archive"),),
+        suffices=True,
         tables=(Job, Checkpoint, VertexCheckpoint, VertexStart, JobException),
         files=True,
     ),

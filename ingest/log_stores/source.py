@@ -9,8 +9,9 @@ SOURCES = (
         wanted=lambda run: run.cluster.log_store,
         settings=(
             Setting("log_store_kind", "choice"),
-            Setting("log_store_url", "address", "--log-store", suffices=False),
+            Setting("log_store_url", "address", "--log-store"),
         ),
+        suffices=True,
         tables=(LogRecord,),
     ),
 )

@@ -7,7 +7,7 @@ SOURCES = (
         Turn.BESIDE,
         "ingest.namenode_jmx.collector:read_namenode",
         wanted=lambda run: run.cluster.settings.get("namenode_jmx_url"),
-        settings=(Setting("namenode_jmx_url", "address", "--namenode-jmx", suffices=False),),
+        settings=(Setting("namenode_jmx_url", "address", "--namenode-jmx"),),
         tables=(NameNodeSample,),
     ),
 )

@@ -8,6 +8,7 @@ SOURCES = (
         "ingest.prometheus.reading:read_prometheus",
         wanted=lambda run: run.cluster.prometheus,
         settings=(Setting("prometheus_url", "address", "--prometheus"),),
+        suffices=True,
         tables=(Job, VertexMetrics, VertexGauges, TaskManager),
     ),
 )

@@ -8,6 +8,7 @@ SOURCES = (
         "ingest.pushed.metrics:read_new",
         wanted=lambda run: run.cluster.pushed_metrics,
         settings=(Setting("logs_are_pushed", "choice", "--pushed-logs"),),
+        suffices=True,
         tables=(Job, VertexMetrics, VertexGauges, TaskManager),
         files=True,
     ),

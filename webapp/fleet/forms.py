@@ -7,12 +7,19 @@ from django.utils.translation import gettext
 
 from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
-from webapp.fleet.models.cluster import HOW_READ
+from webapp.fleet.models.cluster import ENTERED, HOW_READ
 from webapp.fleet.models.log_store import DEFAULT_BACKFILL_H
 from webapp.fleet.scoped_reading import lock_reading
 from webapp.fleet.sign_ins import SIGN_INS, SignIn
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 from webapp.lib.translations import gettext_lazy as _
+
+GROUPED = frozenset(
+    (
+        "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "secret", "forget_secret", "ca_file",
+        "client_cert_file", "client_key_file", "verify_tls",
+    )
+)  # fmt: skip
 
 
 def _secret_field(label: str = _("Password or token")) -> forms.CharField:
@@ -25,6 +32,20 @@ def _secret_field(label: str = _("Password or token")) -> forms.CharField:
     )
 
 
+class _Lines(forms.CharField):
+    """A list of texts, one a line."""
+
+    def __init__(self, label: str, help_text: str, rows: int, example: str) -> None:
+        widget = forms.Textarea(attrs={"rows": rows, "placeholder": example})
+        super().__init__(required=False, max_length=20_000, label=label, help_text=help_text, widget=widget)
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> list[str]:
+        return [line.strip() for line in super().clean(value).splitlines() if line.strip()]
+
+
 class ClusterForm(forms.ModelForm):
     """Checks of single fields and of their combination are the model's."""
 
@@ -32,34 +53,23 @@ class ClusterForm(forms.ModelForm):
     forget_secret = forms.BooleanField(required=False, label=_("Remove the stored password or token"))
     prometheus_secret = _secret_field()
     prometheus_forget_secret = forms.BooleanField(required=False, label=_("Remove the stored password or token"))
-    log_globs = forms.CharField(
-        required=False,
-        max_length=20_000,
-        label=_("Log files"),
-        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "/opt/flink/log/flink-*.log*"}),
-        help_text=_("One path, glob or URI a line. Without any, the JobManager's own log is read over REST."),
+    log_globs = _Lines(
+        _("Log files"),
+        _("One path, glob or URI a line. Without any, the JobManager's own log is read over REST."),
+        3,
+        "/opt/flink/log/flink-*.log*",
     )
-
+    hdfs_audit_globs = _Lines(
+        _("Audit logs of the NameNode"),
+        _("One path, glob or URI a line. Where clusters share a NameNode, declare them on one of these."),
+        2,
+        "/var/log/hadoop-hdfs/hdfs-audit.log*",
+    )
     log_store_secret = _secret_field(_("Its password, token or API key"))
-    hdfs_audit_globs = forms.CharField(
-        required=False,
-        max_length=20_000,
-        label=_("Audit logs of the NameNode"),
-        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "/var/log/hadoop-hdfs/hdfs-audit.log*"}),
-        help_text=_("One path, glob or URI a line. Where clusters share a NameNode, declare them on one of these."),
-    )
 
     class Meta:
         model = Cluster
-        fields = (
-            "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "ca_file", "client_cert_file",
-            "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "log_layout", "time_zone", "hdfs_audit_globs",
-            "namenode_jmx_url",
-            "prometheus_url", "prometheus_selector", "prometheus_auth_scheme", "prometheus_auth_user", "prometheus_ca_file",
-            "prometheus_tenant", "metrics_interval_s",
-            "log_store_kind", "log_store_url", "log_store_query", "log_store_index", "log_store_tenant", "log_store_auth_scheme",
-            "log_store_auth_user", "log_store_backfill_h",
-        )  # fmt: skip
+        fields = ("name", *ENTERED)
         labels = {
             "name": _("Name"),
             "url": _("JobManager address"),
@@ -105,8 +115,6 @@ class ClusterForm(forms.ModelForm):
             self.fields[sign_in.scheme].required = False
         if self.instance.pk:
             self.fields["name"].disabled = True
-            for name in ("log_globs", "hdfs_audit_globs"):
-                self.initial[name] = "\n".join(getattr(self.instance, name))
             for sign_in in SIGN_INS:
                 is_stored = bool(getattr(self.instance, sign_in.stored))
                 self.fields[sign_in.secret].help_text = _("One is stored; leave empty to keep it.") if is_stored else _("None is stored.")
@@ -114,12 +122,6 @@ class ClusterForm(forms.ModelForm):
                 _("One is stored; leave empty to keep it.") if self.instance.has_log_store_secret else ""
             )
         self.reading_is_locked = lock_reading(self, self.fields.keys() - HOW_READ)
-
-    def clean_log_globs(self) -> list[str]:
-        return _lines(self.cleaned_data["log_globs"])
-
-    def clean_hdfs_audit_globs(self) -> list[str]:
-        return _lines(self.cleaned_data["hdfs_audit_globs"])
 
     def clean_log_layout(self) -> str:
         return str(self.cleaned_data["log_layout"] or "flink")
@@ -162,6 +164,10 @@ class ClusterForm(forms.ModelForm):
         stored = [getattr(self.instance, name) for name in sign_in.addresses]
         return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
 
+    def further_fields(self) -> list[forms.BoundField]:
+        """Those that belong to no group of the page."""
+        return [self[name] for name in self.fields if name not in GROUPED and not name.startswith(("prometheus_", "log_store_"))]
+
     def filled(self) -> Cluster:
         """The cluster as entered, secrets included, not saved."""
         cluster: Cluster = self.save(commit=False)
@@ -177,7 +183,3 @@ class ClusterForm(forms.ModelForm):
         elif not (cluster.log_store_kind and cluster.log_store_auth_scheme):
             cluster.set_log_store_secret("")
         return cluster
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]

@@ -25,5 +25,3 @@ SIGN_INS = (
         Cluster.set_prometheus_secret,
     ),
 )  # fmt: skip
-SECRETS = (*(sign_in.stored for sign_in in SIGN_INS), "log_store_secret_encrypted")
-"""Every column of a cluster that is written and never shown."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ingest import source_registry
 from ingest.redaction.texts import redact
 
 SHOWN = frozenset(
@@ -19,10 +20,8 @@ SHOWN = frozenset(
 """An allow-list: addresses hold passwords, comments hold whatever people paste."""
 
 TRIED = "cluster.test"
-_OF_A_CLUSTER = (
-    "url", "history_url", "prometheus_url", "log_store_url", "namenode_jmx_url", "archive_dir", "log_globs", "hdfs_audit_globs",
-)  # fmt: skip
-_OF_THE_COMMAND = ("history", "prometheus", "log_store", "namenode_jmx", "archive", "logs", "hdfs_audit")
+_OF_A_CLUSTER = source_registry.fields("address", "place", "places")
+_OF_THE_COMMAND = tuple(one.option[2:].replace("-", "_") for one in source_registry.settings() if one.field in _OF_A_CLUSTER and one.option)
 ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": (*_OF_A_CLUSTER, *_OF_THE_COMMAND)}
 """By action that asks somebody: fields that say whom. Told without user, password and query; where nothing is saved, nothing else says
 it."""

@@ -1,5 +1,6 @@
 """One registered Flink cluster: where to ask, how to sign in, and how the asking went."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,13 +12,13 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from ingest import source_registry
 from ingest.discovery.operator_report import events_of
 from ingest.errors import Refused
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.local_directories import refusal_of_entry
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
-from ingest.source_registry import settings as settings_of_sources
 from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibility
@@ -30,20 +31,8 @@ from webapp.lib.scoped_rows import scoped
 from webapp.lib.translations import gettext_lazy as _
 from webapp.wording.translation import translated
 
-LOCAL_FIELDS = ("log_globs", "hdfs_audit_globs", "archive_dir")
-"""Name files or folders that may be of this machine."""
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
 """Of the fields that people enter, those that change how something is read, not what."""
-READ_FIELDS = frozenset(
-    {
-        "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "auth_secret_encrypted", "ca_file", "client_cert_file",
-        "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "hdfs_audit_globs", "namenode_jmx_url",
-        "prometheus_url", "prometheus_selector", "prometheus_auth_scheme", "prometheus_auth_user", "prometheus_secret_encrypted",
-        "prometheus_ca_file", "prometheus_tenant", "log_store_kind", "log_store_url", "log_store_query", "log_store_index",
-        "log_store_tenant", "log_store_auth_scheme", "log_store_auth_user", "log_store_secret_encrypted", "log_store_backfill_h",
-    }
-)  # fmt: skip
-"""What is read of a cluster, and as whom: changed by who sees the whole fleet alone."""
 
 
 @scoped(by="name")
@@ -135,14 +124,8 @@ class Cluster(LogStoreFields):
         return self.name
 
     def clean(self) -> None:
-        if self.kind == ClusterKind.LIVE and not (
-            self.url
-            or self.history_url
-            or self.archive_dir
-            or self.log_globs
-            or self.logs_are_pushed
-            or self.prometheus_url
-            or self.log_store_kind
+        if self.kind == ClusterKind.LIVE and not any(
+            source.suffices and getattr(self, source.settings[0].field) for source in source_registry.sources()
         ):
             raise ValidationError(
                 gettext("Give at least one source: an address, a History Server, a Prometheus, an archive folder or logs.")
@@ -158,7 +141,7 @@ class Cluster(LogStoreFields):
             path = getattr(self, field)
             if path and not _is_file(path):
                 raise ValidationError({field: gettext("There is no file %(path)s on this machine.") % {"path": path}})
-        for field in ("log_globs", "hdfs_audit_globs"):
+        for field in source_registry.fields("places"):
             globs = getattr(self, field)
             if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
                 raise ValidationError({field: gettext("Give a list of paths or globs.")})
@@ -167,22 +150,20 @@ class Cluster(LogStoreFields):
         except Refused as error:
             raise ValidationError({"log_layout": translated(str(error))}) from error
         self._check_networks()
-        for field in LOCAL_FIELDS:
+        for field, entered in self._entered("place", "places"):
+            if refusal := refusal_of_entry(entered):
+                raise ValidationError({field: translated(refusal)})
+
+    def _entered(self, *holding: str) -> Iterator[tuple[str, str]]:
+        for field in source_registry.fields(*holding):
             entered = getattr(self, field)
-            for pattern in entered if isinstance(entered, list) else [entered]:
-                if refusal := refusal_of_entry(pattern):
-                    raise ValidationError({field: translated(refusal)})
+            yield from ((field, one) for one in (entered if isinstance(entered, list) else [entered]))
 
     def _check_networks(self) -> None:
         """Asks a name server; every connection is checked again when it is made."""
-        addresses = ("url", "prometheus_url", "log_store_url", "namenode_jmx_url", "history_url", "archive_dir")
-        entered = {field: [getattr(self, field)] for field in addresses} | {
-            field: getattr(self, field) for field in ("log_globs", "hdfs_audit_globs")
-        }
-        for field, uris in entered.items():
+        for field, uri in self._entered("address", "place", "places"):
             try:
-                for uri in uris:
-                    check_uri(uri)
+                check_uri(uri)
             except RefusedAddress as error:
                 raise ValidationError({field: translated(f"{error.strerror}.")}) from error
 
@@ -231,11 +212,17 @@ class Cluster(LogStoreFields):
             logs=LogSource((*self.log_globs, *waiting), self.log_layout, self.time_zone, own_globs=tuple(waiting)),
             log_store=store,
             pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
-            settings={setting.field: getattr(self, setting.field) for setting in settings_of_sources()},
+            settings={setting.field: getattr(self, setting.field) for setting in source_registry.settings()},
             prometheus=self._prometheus(),
             metrics_interval_s=self.metrics_interval_s,
             operator_events=events_of(self.operator),
         )
+
+    @property
+    def shown_address(self) -> str:
+        """The first of those by which it is seen; "" where it has files of logs alone."""
+        declared = [one for source in source_registry.sources() if source.suffices for one in source.settings]
+        return next((entered for one in declared if one.holds in ("address", "place") and (entered := getattr(self, one.field))), "")
 
     @property
     def operator_said(self) -> str:
@@ -275,6 +262,15 @@ class Cluster(LogStoreFields):
     @property
     def visibility(self) -> Visibility:
         return self.visibility_at(timezone.now())
+
+
+_FIELDS = Cluster._meta.concrete_fields
+ENTERED = tuple(one.name for one in _FIELDS if one.editable and one.name not in {"id", "name", "kind", "enabled"})
+"""What people enter of a cluster, but for its name and whatever is never shown."""
+SECRETS = tuple(one.name for one in _FIELDS if one.name.endswith("_encrypted"))
+"""What is written and never shown."""
+READ_FIELDS = frozenset({*ENTERED, *SECRETS}) - HOW_READ
+"""What is read of a cluster, and as whom: changed by who sees the whole fleet alone."""
 
 
 @scoped(by="name")
