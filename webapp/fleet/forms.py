@@ -1,5 +1,6 @@
 """Entering a cluster. The secret is written, never shown again: left empty, the stored one stays."""
 
+import re
 from typing import Any
 
 from django import forms
@@ -14,12 +15,15 @@ from webapp.fleet.sign_ins import SIGN_INS, SignIn
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 from webapp.lib.translations import gettext_lazy as _
 
-GROUPED = frozenset(
-    (
-        "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "secret", "forget_secret", "ca_file",
-        "client_cert_file", "client_key_file", "verify_tls",
-    )
-)  # fmt: skip
+GROUPS = {
+    "place": "name|url|history_url|archive_dir",
+    "sign_in": "auth_.*|(forget_)?secret",
+    "tls": "ca_file|client_.*|verify_tls",
+    "prometheus": "prometheus_.*",
+    "log_store": "log_store_.*",
+    "further": ".*",
+}
+"""Groups of the page, by the names of their fields; a field is in the first that it fits."""
 
 
 def _secret_field(label: str = _("Password or token")) -> forms.CharField:
@@ -105,22 +109,15 @@ class ClusterForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("log_store_kind", "log_store_auth_scheme", "log_store_backfill_h"):
+        for name in ("log_layout", "time_zone", "log_store_kind", "log_store_backfill_h", *(one.scheme for one in SIGN_INS)):
             self.fields[name].required = False
         self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]  # of a form field for integers
         self.fields["url"].widget.attrs["placeholder"] = "http://jobmanager:8081"
-        for name in ("log_layout", "time_zone"):
-            self.fields[name].required = False
-        for sign_in in SIGN_INS:
-            self.fields[sign_in.scheme].required = False
         if self.instance.pk:
             self.fields["name"].disabled = True
             for sign_in in SIGN_INS:
                 is_stored = bool(getattr(self.instance, sign_in.stored))
                 self.fields[sign_in.secret].help_text = _("One is stored; leave empty to keep it.") if is_stored else _("None is stored.")
-            self.fields["log_store_secret"].help_text = (
-                _("One is stored; leave empty to keep it.") if self.instance.has_log_store_secret else ""
-            )
         self.reading_is_locked = lock_reading(self, self.fields.keys() - HOW_READ)
 
     def clean_log_layout(self) -> str:
@@ -142,31 +139,28 @@ class ClusterForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for sign_in in SIGN_INS:
-            needs_secret = cleaned.get(sign_in.scheme) in (AuthScheme.BASIC, AuthScheme.BEARER)
-            keeps_secret = bool(getattr(self.instance, sign_in.stored)) and not cleaned.get(sign_in.forget)
-            if needs_secret and not cleaned.get(sign_in.secret) and not keeps_secret:
-                self.add_error(sign_in.secret, gettext("This sign-in needs a password or token."))
-            elif needs_secret and not cleaned.get(sign_in.secret) and self._leads_elsewhere(sign_in, cleaned):
+            is_asked = cleaned.get(sign_in.scheme) not in (None, "", AuthScheme.KERBEROS) and cleaned.get(sign_in.needs)
+            if not is_asked or cleaned.get(sign_in.secret):
+                continue
+            if cleaned.get(sign_in.forget) or not getattr(self.instance, sign_in.stored):
+                self.add_error(sign_in.secret, gettext("This sign-in needs a password, token or key."))
+            elif self._leads_elsewhere(sign_in, cleaned):
                 self.add_error(sign_in.secret, ENTER_AGAIN)
-        self._check_log_store_secret(cleaned)
         return cleaned
-
-    def _check_log_store_secret(self, cleaned: dict[str, Any]) -> None:
-        if not (cleaned.get("log_store_kind") and cleaned.get("log_store_auth_scheme")) or cleaned.get("log_store_secret"):
-            return
-        if not self.instance.has_log_store_secret:
-            self.add_error("log_store_secret", gettext("This sign-in needs a password, token or key."))
-        elif leads_elsewhere((self.instance.log_store_url,), (cleaned.get("log_store_url") or "",)):
-            self.add_error("log_store_secret", ENTER_AGAIN)
 
     def _leads_elsewhere(self, sign_in: SignIn, cleaned: dict[str, Any]) -> bool:
         """The stored secret was entered for the addresses that are stored; the instance still has them here."""
         stored = [getattr(self.instance, name) for name in sign_in.addresses]
         return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
 
-    def further_fields(self) -> list[forms.BoundField]:
-        """Those that belong to no group of the page."""
-        return [self[name] for name in self.fields if name not in GROUPED and not name.startswith(("prometheus_", "log_store_"))]
+    def groups(self) -> dict[str, list[forms.BoundField]]:
+        """By the group; what removes a secret is there where one is stored."""
+        found: dict[str, list[forms.BoundField]] = {group: [] for group in GROUPS}
+        nothing = {one.forget for one in SIGN_INS if not getattr(self.instance, one.stored)}
+        for name in self.fields:
+            if name not in nothing:
+                found[next(group for group, names in GROUPS.items() if re.fullmatch(names, name))].append(self[name])
+        return found
 
     def filled(self) -> Cluster:
         """The cluster as entered, secrets included, not saved."""
@@ -174,12 +168,8 @@ class ClusterForm(forms.ModelForm):
         if self.reading_is_locked:
             return cluster
         for sign_in in SIGN_INS:
-            if self.cleaned_data[sign_in.secret]:
-                sign_in.keep(cluster, self.cleaned_data[sign_in.secret])
-            elif self.cleaned_data[sign_in.forget] or not getattr(cluster, sign_in.scheme):
+            if secret := self.cleaned_data[sign_in.secret]:
+                sign_in.keep(cluster, secret)
+            elif self.cleaned_data.get(sign_in.forget) or not (getattr(cluster, sign_in.scheme) and getattr(cluster, sign_in.needs)):
                 sign_in.keep(cluster, "")
-        if self.cleaned_data["log_store_secret"]:
-            cluster.set_log_store_secret(self.cleaned_data["log_store_secret"])
-        elif not (cluster.log_store_kind and cluster.log_store_auth_scheme):
-            cluster.set_log_store_secret("")
         return cluster

@@ -20,7 +20,6 @@ from ingest.local_directories import refusal_of_entry
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
 from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
-from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibility
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
 from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
@@ -179,22 +178,6 @@ class Cluster(LogStoreFields):
         pulled_spool_of(self.name).discard()
         metrics_spool_of(self.name).discard()
         return super().delete(*args, **kwargs)
-
-    def set_secret(self, secret: str) -> None:
-        """Keep a password or token, encrypted; "" removes it."""
-        self.auth_secret_encrypted = encryption.encrypt(secret) if secret else ""
-
-    def set_prometheus_secret(self, secret: str) -> None:
-        """The same of its Prometheus."""
-        self.prometheus_secret_encrypted = encryption.encrypt(secret) if secret else ""
-
-    @property
-    def has_prometheus_secret(self) -> bool:
-        return bool(self.prometheus_secret_encrypted)
-
-    @property
-    def has_secret(self) -> bool:
-        return bool(self.auth_secret_encrypted)
 
     def source(self) -> ClusterSource:
         """What the collector needs; secrets are decrypted here and nowhere else."""

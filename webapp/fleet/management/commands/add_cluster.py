@@ -17,6 +17,7 @@ from webapp.fleet.choices import AuthScheme, ClusterKind, LogStoreKind, LogStore
 from webapp.fleet.connection_test import TestReport, tried_connection
 from webapp.fleet.models import Cluster
 from webapp.fleet.registration import register
+from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS
 
 VARIABLE = "WEIR_CLUSTER_SECRET"
 STORE_VARIABLE = "WEIR_LOG_STORE_SECRET"
@@ -88,10 +89,10 @@ class Command(PreparedCommand):
             setattr(cluster, name, options[option[2:].replace("-", "_")])
         self._log_store(cluster, options)
         cluster.auth_scheme, cluster.auth_user, secret = _sign_in("--auth", options["auth"], VARIABLE, "")
-        cluster.set_secret(secret)
+        JOBMANAGER.keep(cluster, secret)
         there = _sign_in("--prometheus-auth", options["prometheus_auth"], PROMETHEUS_VARIABLE, " of Prometheus")
         cluster.prometheus_auth_scheme, cluster.prometheus_auth_user, secret = there
-        cluster.set_prometheus_secret(secret)
+        PROMETHEUS.keep(cluster, secret)
         return cluster
 
     def _log_store(self, cluster: Cluster, options: dict[str, Any]) -> None:
@@ -106,7 +107,7 @@ class Command(PreparedCommand):
             raise CommandError(f"Give the password, token or key of the store of logs in {STORE_VARIABLE}.", returncode=REFUSED)
         cluster.log_store_kind, cluster.log_store_url = kind, url
         cluster.log_store_auth_scheme, cluster.log_store_auth_user = scheme, user
-        cluster.set_log_store_secret(secret)
+        LOG_STORE.keep(cluster, secret)
 
     def _report(self, cluster: Cluster, report: TestReport | None, options: dict[str, Any]) -> None:
         if options["json"]:
@@ -124,14 +125,15 @@ class Command(PreparedCommand):
 
 
 def _add(parser: ArgumentParser, option: str, field: "models.Field[Any, Any]") -> None:
-    meaning, value = str(field.help_text), field.name.rpartition("_")[2].upper()
+    meaning, value = str(field.help_text or field.verbose_name), field.name.rpartition("_")[2].upper()
     if isinstance(field, models.BooleanField):
         parser.add_argument(option, action="store_true", help=meaning)
     elif isinstance(field, models.JSONField):
         parser.add_argument(option, action="append", default=[], metavar="GLOB", help=f"{meaning}; may be repeated")
     else:
-        whole = isinstance(field, models.IntegerField)
-        parser.add_argument(option, type=int if whole else str, default=field.get_default(), metavar=value, help=meaning)
+        default, whole = field.get_default(), isinstance(field, models.IntegerField)
+        meaning += f" (default: {default})" if default else ""
+        parser.add_argument(option, type=int if whole else str, default=default, metavar=value, help=meaning)
 
 
 def _sign_in(option: str, text: str, variable: str, whose: str) -> tuple[str, str, str]:
