@@ -78,10 +78,6 @@ def sources() -> tuple[Source, ...]:
     return tuple(sorted((one for some in declared for one in some), key=lambda one: (one.turn, one.files, one.name)))
 
 
-def settings() -> tuple[Setting, ...]:
-    return tuple(one for source in sources() for one in source.settings)
-
-
-def fields(*holding: str) -> tuple[str, ...]:
-    """Names of the settings that hold one of these."""
-    return tuple(one.field for one in settings() if one.holds in holding)
+def settings(*holding: str) -> tuple[Setting, ...]:
+    """Of all sources; those that hold one of these."""
+    return tuple(one for source in sources() for one in source.settings if not holding or one.holds in holding)

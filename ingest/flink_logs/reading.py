@@ -44,14 +44,13 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
         try:
             listing = await client.get("/jobmanager/logs")
             async with asyncio.timeout(LOG_ENDPOINT_TIMEOUT_S):
-                found = await endpoint.read_new(run.cluster.logs, run.cluster.name, listing, client.stream, cursor, now, transfer)
+                return await endpoint.read_new(run.cluster.logs, run.cluster.name, listing, client.stream, cursor, now, transfer)
         except (BadAnswer, Unanswered) as error:
             skip = Skip("/jobmanager/logs", error.reason, str(error))
             return SourceRead((), again if isinstance(error, BadAnswer) else cursor, (skip,) if error.reason != "not_found" else ())
         except TimeoutError:
             detail = f"Its log files did not come within {LOG_ENDPOINT_TIMEOUT_S:g} s; they are read from where they were left."
             return SourceRead((), again, (Skip("/jobmanager/logs", "timeout", detail),))
-    return SourceRead(found.observed, found.cursor)
 
 
 def _transfers(shard: Shard) -> dict[str, Transfer]:

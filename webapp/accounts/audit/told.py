@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ingest import source_registry
 from ingest.redaction.texts import redact
+from ingest.source_registry import settings
 
 SHOWN = frozenset(
     (
@@ -20,8 +20,9 @@ SHOWN = frozenset(
 """An allow-list: addresses hold passwords, comments hold whatever people paste."""
 
 TRIED = "cluster.test"
-_OF_A_CLUSTER = source_registry.fields("address", "place", "places")
-_OF_THE_COMMAND = tuple(one.option[2:].replace("-", "_") for one in source_registry.settings() if one.field in _OF_A_CLUSTER and one.option)
+_ASKED = settings("address", "place", "places")
+_OF_A_CLUSTER = tuple(one.field for one in _ASKED)
+_OF_THE_COMMAND = tuple(one.option[2:].replace("-", "_") for one in _ASKED if one.option)
 ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": (*_OF_A_CLUSTER, *_OF_THE_COMMAND)}
 """By action that asks somebody: fields that say whom. Told without user, password and query; where nothing is saved, nothing else says
 it."""

@@ -1,6 +1,5 @@
 """One registered Flink cluster: where to ask, how to sign in, and how the asking went."""
 
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +18,7 @@ from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.local_directories import refusal_of_entry
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
+from ingest.source_registry import Setting
 from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibility
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
@@ -130,41 +130,34 @@ class Cluster(LogStoreFields):
                 gettext("Give at least one source: an address, a History Server, a Prometheus, an archive folder or logs.")
             )
         self.check_log_store()
-        if self.auth_scheme == AuthScheme.BASIC and not self.auth_user:
-            raise ValidationError({"auth_user": gettext("Basic sign-in needs a user.")})
-        if self.prometheus_auth_scheme == AuthScheme.BASIC and not self.prometheus_auth_user:
-            raise ValidationError({"prometheus_auth_user": gettext("Basic sign-in needs a user.")})
+        for auth in ("auth", "prometheus_auth"):
+            if getattr(self, f"{auth}_scheme") == AuthScheme.BASIC and not getattr(self, f"{auth}_user"):
+                raise ValidationError({f"{auth}_user": gettext("Basic sign-in needs a user.")})
         if bool(self.client_cert_file) != bool(self.client_key_file):
             raise ValidationError({"client_cert_file": gettext("A client certificate and its key belong together.")})
         for field in ("ca_file", "client_cert_file", "client_key_file", "prometheus_ca_file"):
             path = getattr(self, field)
             if path and not _is_file(path):
                 raise ValidationError({field: gettext("There is no file %(path)s on this machine.") % {"path": path}})
-        for field in source_registry.fields("places"):
-            globs = getattr(self, field)
-            if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
-                raise ValidationError({field: gettext("Give a list of paths or globs.")})
         try:
             zone_of("", layout_of(self.log_layout))
         except Refused as error:
             raise ValidationError({"log_layout": translated(str(error))}) from error
-        self._check_networks()
-        for field, entered in self._entered("place", "places"):
-            if refusal := refusal_of_entry(entered):
-                raise ValidationError({field: translated(refusal)})
+        for setting in source_registry.settings("address", "place", "places"):
+            self._check_entered(setting)
 
-    def _entered(self, *holding: str) -> Iterator[tuple[str, str]]:
-        for field in source_registry.fields(*holding):
-            entered = getattr(self, field)
-            yield from ((field, one) for one in (entered if isinstance(entered, list) else [entered]))
-
-    def _check_networks(self) -> None:
-        """Asks a name server; every connection is checked again when it is made."""
-        for field, uri in self._entered("address", "place", "places"):
+    def _check_entered(self, setting: Setting) -> None:
+        entered = getattr(self, setting.field)
+        places = entered if setting.holds == "places" else [entered]
+        if not isinstance(places, list) or not all(isinstance(one, str) and (one or one is entered) for one in places):
+            raise ValidationError({setting.field: gettext("Give a list of paths or globs.")})
+        for place in places:
             try:
-                check_uri(uri)
+                check_uri(place)  # asks a name server; every connection is checked again when it is made
             except RefusedAddress as error:
-                raise ValidationError({field: translated(f"{error.strerror}.")}) from error
+                raise ValidationError({setting.field: translated(f"{error.strerror}.")}) from error
+            if setting.holds != "address" and (refusal := refusal_of_entry(place)):
+                raise ValidationError({setting.field: translated(refusal)})
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         require_same_reading(self, READ_FIELDS, kwargs.get("update_fields"))
