@@ -83,7 +83,7 @@ class ClusterRun:
                 self.requests += client.requests
 
     def client(self, url: str) -> AbstractAsyncContextManager[RestClient]:
-        """A client for an address of this cluster."""
+        """A client for an address of its own, signed in as its settings say."""
         return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
 
     def take(self, name: str, found: SourceRead) -> None:

@@ -148,10 +148,9 @@ class Cluster(LogStoreFields):
 
     def _check_entered(self, setting: Setting) -> None:
         entered = getattr(self, setting.field)
-        places = entered if setting.holds == "places" else [entered]
-        if not isinstance(places, list) or not all(isinstance(one, str) and (one or one is entered) for one in places):
+        if setting.holds == "places" and not (isinstance(entered, list) and all(isinstance(one, str) and one for one in entered)):
             raise ValidationError({setting.field: gettext("Give a list of paths or globs.")})
-        for place in places:
+        for place in entered if setting.holds == "places" else [entered]:
             try:
                 check_uri(place)  # asks a name server; every connection is checked again when it is made
             except RefusedAddress as error:
