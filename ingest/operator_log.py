@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from ingest.cluster_run import ClusterRun
 from ingest.discovery.operator_report import MAX_EVENTS, OperatorEvent
 from ingest.flink_ids import is_flink_id
-from ingest.records import LogRecord
+from ingest.records import LogRecord, Observed
+from ingest.source_read import SourceRead
 
 SOURCE = "operator"
 """Of the records, and of their part of a cursor."""
@@ -18,6 +20,12 @@ PROCESS, LOGGER, FILE = "kubernetes-operator", "org.apache.flink.kubernetes.oper
 REMEMBERED = 4 * MAX_EVENTS
 AHEAD_MS = 3_600_000
 """A clock this much ahead of ours is wrong."""
+
+
+def read_events(run: ClusterRun) -> SourceRead:
+    at = run.shard.at()
+    records, cursor = new_records(run.cluster.operator_events, run.part(SOURCE), at)
+    return SourceRead((Observed(run.cluster.name, at, SOURCE, records),) if records else (), cursor)
 
 
 def new_records(events: Sequence[OperatorEvent], cursor: Mapping[str, Any], at: datetime) -> tuple[tuple[LogRecord, ...], dict[str, Any]]:

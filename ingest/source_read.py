@@ -1,4 +1,4 @@
-"""What one cycle read of a source that answers for a whole cluster beside its JobManager."""
+"""What one cycle read of one source of a cluster."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,10 @@ from ingest.records import Observed, Skip
 
 @dataclass(frozen=True, slots=True)
 class SourceRead:
-    """``reachable`` is ``None`` where nothing was due; ``cursor`` is to be saved after the records are safe."""
+    """``reachable`` is ``None`` where nothing was due, or where it does not say whether the cluster is there.
+
+    ``cursor`` is to be saved after the records are safe. ``behind``: more is waiting than one cycle reads.
+    """
 
     observed: tuple[Observed, ...]
     cursor: dict[str, Any]
@@ -16,3 +19,4 @@ class SourceRead:
     reachable: bool | None = None
     error: str | None = None
     jobs_seen: int = 0
+    behind: bool = False

@@ -1,8 +1,9 @@
 """What a cluster is to the collector: where to ask, how to sign in, which logs to follow."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Literal
+from typing import Any, Literal
 
 from ingest.discovery.operator_report import OperatorEvent
 
@@ -85,14 +86,6 @@ class LogStoreSource:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditLogSource:
-    """Audit logs of the HDFS NameNode that takes the checkpoints of this cluster: globs (local or any fsspec URI), zone of their times."""
-
-    globs: tuple[str, ...] = ()
-    time_zone: str = "UTC"
-
-
-@dataclass(frozen=True, slots=True)
 class MetadataRoot:
     """A registered root: its canonical URI, where the same tree is read ("" for the URI itself), and the names of the clusters
     that it is read for; of none, for all.
@@ -143,10 +136,8 @@ class ClusterSource:
     prometheus: PrometheusSource | None = None
     """Where it is given, metrics of tasks are taken from it, and the JobManager is not asked for them."""
     log_store: LogStoreSource | None = None
-    hdfs_audit: AuditLogSource = AuditLogSource()
-    namenode_jmx_url: str = ""
-    """Web address of the HDFS NameNode that takes the checkpoints of this cluster; empty: it is not asked."""
-    namenode_ca_file: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of sources that need no more than what was entered: by field."""
     pushed_metrics: str = ""
     """Folder where samples wait that the cluster's reporters push; empty where they push none."""
     metadata: MetadataSource = MetadataSource()

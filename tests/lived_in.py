@@ -16,6 +16,7 @@ from django.test import Client  # noqa: E402 - after Django
 from ingest.replay.shipped import recordings  # noqa: E402 - after Django
 from webapp.accounts.models import ApiToken  # noqa: E402 - after Django
 from webapp.fleet.models import Cluster  # noqa: E402 - after Django
+from webapp.fleet.sign_ins import JOBMANAGER  # noqa: E402 - after Django
 from webapp.work.models import Manifest  # noqa: E402 - after Django
 
 SECRET = "hunter2-hunter2"
@@ -25,7 +26,7 @@ def live() -> None:
     user = get_user_model().objects.create_superuser("ada", password=SECRET)
     ApiToken.objects.issue(user, "machine")
     cluster = Cluster(name="secretive", url="http://127.0.0.1:9", enabled=False, auth_scheme="bearer")
-    cluster.set_secret(SECRET)
+    JOBMANAGER.keep(cluster, SECRET)
     cluster.save()
     take("1.20.5/E", "case")
 

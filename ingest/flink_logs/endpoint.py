@@ -20,6 +20,7 @@ from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, process_of
 from ingest.records import LogRecord, Observed, Skip
+from ingest.source_read import SourceRead
 from ingest.sources import LogSource
 
 SOURCE = "log_endpoint"
@@ -48,14 +49,6 @@ class Transfer:
             return False
         self.left -= size
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointResult:
-    """``cursor`` is to be saved after the records are safe; skips are among the records."""
-
-    observed: tuple[Observed, ...]
-    cursor: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +85,7 @@ def listed_logs(body: Any) -> list[ListedLog]:
 
 async def read_new(
     log_source: LogSource, cluster: str, listing: Any, fetch: Fetch, cursor: dict[str, Any], at: datetime, transfer: Transfer
-) -> EndpointResult:
+) -> SourceRead:
     """Records written since ``cursor``. ``listing`` is the body of ``/jobmanager/logs``.
 
     Raises ``Refused`` for a layout or time zone that makes no sense; a file that does not come whole is a skip.
@@ -108,7 +101,7 @@ async def read_new(
     total = sum(file.size for file in files)
     wait_s = max(LEAST_INTERVAL_S, total / BYTES_PER_S)
     observed = (Observed(cluster, at, SOURCE, (*reader.records, *reader.skips)),) if reader.records or reader.skips else ()
-    return EndpointResult(observed, {**reader.cursor.to_json(), **waiting(at, wait_s)})
+    return SourceRead(observed, {**reader.cursor.to_json(), **waiting(at, wait_s)})
 
 
 @dataclass(slots=True)

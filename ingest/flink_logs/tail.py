@@ -23,6 +23,7 @@ from ingest.flink_logs.names import age_order, day_of, is_packed, is_rotated, pr
 from ingest.flink_logs.record_splitter import Keep
 from ingest.garbage_collection import without_garbage_collection
 from ingest.records import LogRecord, Observed, Skip
+from ingest.source_read import SourceRead
 from ingest.sources import LogSource
 
 QUIET_CYCLES = 2
@@ -32,19 +33,9 @@ LEAST_SHARE_BYTES = 4 * 1024 * 1024
 NO_HEADER_AFTER_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class TailResult:
-    """``behind``: budget or record limit ended the cycle before the files did."""
-
-    observed: tuple[Observed, ...]
-    cursor: dict[str, Any]
-    skips: tuple[Skip, ...]
-    behind: bool = False
-
-
 def read_new(
     log_source: LogSource, cluster: str, cursor: dict[str, Any] | None, at: datetime, *, keep: Keep = "events", final: bool = False
-) -> TailResult:
+) -> SourceRead:
     """Read what was written since ``cursor``; ``final`` takes every file as ended (nobody writes to it any more).
 
     Raises :class:`Refused` for a layout or time zone that makes no sense; a bad file is a :class:`Skip`.
@@ -55,7 +46,7 @@ def read_new(
     with without_garbage_collection():
         cycle.run(files, log_source.max_bytes_per_cycle)
     observed = (Observed(cluster, at, "log", tuple(cycle.records)),) if cycle.records else ()
-    return TailResult(observed, cycle.cursor.to_json(), (*skips, *cycle.skips), cycle.behind)
+    return SourceRead(observed, cycle.cursor.to_json(), (*skips, *cycle.skips), behind=cycle.behind)
 
 
 @dataclass(slots=True)

@@ -11,12 +11,14 @@ from datetime import UTC, datetime
 from typing import IO, Any
 from zoneinfo import ZoneInfo
 
+from ingest.cluster_run import ClusterRun
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
 from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, unreadable
 from ingest.flink_logs.layouts import zone_of
 from ingest.flink_logs.names import age_order, is_packed
 from ingest.hdfs_audit.lines import AuditLine, audit_line
-from ingest.records import NameNodeCalls, Skip
+from ingest.records import NameNodeCalls, Observed, Skip
+from ingest.source_read import SourceRead
 
 SOURCE = "hdfs_audit"
 CYCLE_BYTES = 64 * 1024 * 1024
@@ -33,6 +35,13 @@ class AuditRead:
     records: tuple[NameNodeCalls, ...]
     cursor: dict[str, Any]
     skips: tuple[Skip, ...]
+
+
+def read_declared(run: ClusterRun) -> SourceRead:
+    cluster = run.cluster
+    found = read_new(cluster.settings[SOURCE + "_globs"], cluster.logs.time_zone, run.part(SOURCE))
+    observed = (Observed(cluster.name, run.shard.at(), SOURCE, found.records),) if found.records else ()
+    return SourceRead(observed, found.cursor, found.skips)
 
 
 def read_new(globs: Sequence[str], time_zone: str, cursor: dict[str, Any] | None) -> AuditRead:

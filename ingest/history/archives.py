@@ -5,32 +5,27 @@ read, and what was read half-written is read again once its stamp changes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from ingest.cluster_run import ClusterRun
 from ingest.errors import Skipped
 from ingest.flink_rest.assembly import observe_job
 from ingest.history.archive import job_readings
 from ingest.history.listing import ArchiveDirectory, ArchiveFile
 from ingest.records import Observed, Skip
+from ingest.source_read import SourceRead
 
 MAX_ARCHIVE_BYTES = 128 * 1024 * 1024
 MAX_BYTES_PER_CYCLE = 256 * 1024 * 1024
 MAX_FILES_PER_CYCLE = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class ArchivesRead:
-    """``behind``: more is waiting than one cycle reads."""
-
-    observed: tuple[Observed, ...] = ()
-    cursor: dict[str, Any] = field(default_factory=dict)
-    skips: tuple[Skip, ...] = ()
-    behind: bool = False
+def read_new(run: ClusterRun) -> SourceRead:
+    return read_archives(run.cluster.archive_dir, run.cluster.name, run.part("archive"), run.shard.at())
 
 
-def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None, at: datetime) -> ArchivesRead:
+def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None, at: datetime) -> SourceRead:
     """Archives that are new or changed since ``cursor``, which is to be saved after the records are safe.
 
     Records are observed at the end of their job. A bad archive is a skip and is not tried again until it changes;
@@ -41,7 +36,7 @@ def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None
         archives = ArchiveDirectory(directory)
         files = archives.files()
     except Skipped as error:
-        return ArchivesRead(cursor={"files": known}, skips=(Skip(directory, "unreadable_file", str(error)),))
+        return SourceRead((), {"files": known}, (Skip(directory, "unreadable_file", str(error)),))
     due = [file for file in files if known.get(file.name) != file.stamp]
     taken = _within_bounds(due)
     observed: list[Observed] = []
@@ -50,7 +45,7 @@ def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None
         _read(archives, file, cluster, at, observed, skips)
     # Only files that are still there, or the cursor would grow with every job that ever ran.
     stamps = {file.name: known[file.name] for file in files if file.name in known} | {file.name: file.stamp for file in taken}
-    return ArchivesRead(tuple(observed), {"files": stamps}, tuple(skips), behind=len(taken) < len(due))
+    return SourceRead(tuple(observed), {"files": stamps}, tuple(skips), behind=len(taken) < len(due))
 
 
 def _read(archives: ArchiveDirectory, file: ArchiveFile, cluster: str, at: datetime, observed: list[Observed], skips: list[Skip]) -> None:

@@ -74,7 +74,7 @@ class Table:
 CLUSTER = Column("cluster", TEXT, "name under which the cluster is registered")
 PROVENANCE = (
     Column("observed_at", INSTANT, "when the source was read; recorded time for recordings"),
-    Column("source", TEXT, "rest, history, log, log_endpoint, operator, archive, metadata, audit, prometheus, hdfs_audit or namenode_jmx"),
+    Column("source", TEXT, "rest, log, prometheus and so on; audit: read by Spark"),
     Column("commit_seq", INT, "version of this Delta table that brought the row"),
     Column("date", pa.date32(), "UTC day of the table's time column; the partition"),
 )

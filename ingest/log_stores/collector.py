@@ -13,22 +13,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.log_stores.opening import store_of
+from ingest.log_stores.opening import client_of, store_of
 from ingest.log_stores.pages import NS_PER_MS, NS_PER_S, Line, Page, Store
 from ingest.log_stores.reading import ReadTo
 from ingest.pushed.entries import Entry
 from ingest.pushed.spool import Spool
 from ingest.records import Skip
-from ingest.sources import LogStoreSource
+from ingest.source_read import SourceRead
+from ingest.sources import ClusterSource, LogStoreSource
 
 SOURCE = "log_store"
 SLICE_NS = 3600 * NS_PER_S
 MAX_REQUESTS = 100
 MAX_LINES = 100_000
 MAX_BYTES = 64 * 1024 * 1024
+SHARD_BYTES = 512 * 1024 * 1024
+"""Of all clusters of a shard: as much as is then read as logs."""
+LEAST_BYTES = 4 * 1024 * 1024
 MAX_S = 15.0
 MAX_SKIPS = 20
 _UNREADABLE = frozenset({"too_large", "bad_json"})
@@ -45,6 +50,24 @@ class StoreRead:
     lines: int = 0
     skips: tuple[Skip, ...] = ()
     error: str | None = None
+
+
+async def read_store(run: ClusterRun) -> SourceRead | None:
+    """A store that does not answer stops itself alone; where a cluster has nothing else, it is the cluster that cannot be seen."""
+    if (store := run.cluster.log_store) is None:
+        return None
+    share_bytes = min(MAX_BYTES, max(LEAST_BYTES, SHARD_BYTES // run.shard.count(lambda cluster: cluster.log_store)))
+    async with run.asking(client_of(store, run.cluster.tls, run.shard.gates.of(store.url))) as client:
+        found = await read_lines(client, store, run.part(SOURCE), run.part("logs"), run.shard.at, max_bytes=share_bytes)
+    run.told["log_store"] = found
+    if not _is_alone(run.cluster, store):
+        return SourceRead((), found.cursor, found.skips)
+    return SourceRead((), found.cursor, found.skips, found.error is None, found.error)
+
+
+def _is_alone(cluster: ClusterSource, store: LogStoreSource) -> bool:
+    has_files = any(not glob.startswith(store.spool) for glob in cluster.logs.globs)
+    return not (cluster.url or cluster.history_url or cluster.archive_dir or cluster.prometheus or has_files)
 
 
 async def read_lines(

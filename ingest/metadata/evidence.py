@@ -16,6 +16,7 @@ from typing import Any
 import fsspec
 
 from ingest import beneath
+from ingest.cluster_run import ClusterRun, Shard
 from ingest.errors import Skipped
 from ingest.local_directories import listed_directory
 from ingest.metadata.files import NAME, MetadataFile
@@ -23,6 +24,7 @@ from ingest.metadata.references import references
 from ingest.metadata.snapshot_selection import SnapshotSelection
 from ingest.metadata.snapshots import snapshot
 from ingest.records import Observed, Record, Reference, Skip, Snapshot
+from ingest.source_read import SourceRead
 from ingest.sources import MetadataRoot, MetadataSource
 from ingest.storage import tree
 from ingest.storage.instants import modified_at
@@ -48,6 +50,16 @@ class EvidenceBudget:
 
     def spend(self, since: float) -> None:
         self.seconds -= time.monotonic() - since
+
+
+def read_wanted(run: ClusterRun) -> SourceRead:
+    budget = run.shard.shared(_budget)
+    found, cursor = read_evidence(run.cluster.metadata, run.cluster.name, run.part(SOURCE), run.observed, run.shard.at(), budget)
+    return SourceRead(tuple(found), cursor)
+
+
+def _budget(_shard: Shard) -> EvidenceBudget:
+    return EvidenceBudget()
 
 
 def read_evidence(

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ingest.cluster_run import ClusterRun
 from ingest.prometheus import rows
 from ingest.prometheus.gauges import gauge_rows, of_gauge
 from ingest.prometheus.matrix import Series
@@ -24,6 +25,11 @@ UNSEEN_AFTER_S = 120
 """Reporters report every ten seconds by default."""
 FORGOTTEN_AFTER_S = 24 * 3600
 """Who has pushed nothing for so long does not mean to any more."""
+
+
+def read_new(run: ClusterRun) -> SourceRead | None:
+    found = read_pushed(run.cluster, run.part(SOURCE), run.shard.at())
+    return None if found.reachable is None else found
 
 
 def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) -> SourceRead:

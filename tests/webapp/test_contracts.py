@@ -4,8 +4,18 @@ import pytest
 from django.core.management import call_command
 from django.db import models
 
+from ingest.source_registry import Setting, settings
 from spark_jobs.serving import SERVING_TABLES
+from webapp.accounts.audit.told import details
 from webapp.config import schedule
+from webapp.fleet.admin import ClusterAdmin
+from webapp.fleet.api.serializers import ClusterSerializer
+from webapp.fleet.forms import ClusterForm
+from webapp.fleet.management.commands import add_cluster
+from webapp.fleet.models import Cluster
+from webapp.fleet.models.cluster import ENTERED, READ_FIELDS, SECRETS
+from webapp.fleet.sign_ins import SIGN_INS
+from webapp.fleet.validators import is_web_url
 from webapp.pipeline import tasks
 from webapp.pipeline.table_models import SERVED
 from webapp.work import keys, registry
@@ -86,3 +96,32 @@ def test_tasks_that_run_spark_have_a_minute_to_end_it() -> None:
 @pytest.mark.django_db
 def test_models_and_migrations_agree() -> None:
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+@pytest.mark.parametrize("setting", settings(), ids=lambda setting: setting.field)
+def test_a_setting_of_a_source_is_a_column_a_form_field_and_an_option(setting: Setting) -> None:
+    column = Cluster._meta.get_field(setting.field)
+    kinds = {"address": models.CharField, "place": models.CharField, "places": models.JSONField}
+    assert isinstance(column, kinds.get(setting.holds, models.Field))
+    assert (is_web_url in column.validators) is (setting.holds == "address")
+    assert setting.field in READ_FIELDS
+    assert setting.field in {*ClusterForm.Meta.labels, *ClusterForm.declared_fields}
+    options = {option for action in add_cluster.Command().create_parser("", "")._actions for option in action.option_strings}
+    assert not setting.option or setting.option in options
+
+
+def test_whatever_is_asked_or_opened_for_a_cluster_is_declared_by_a_source() -> None:
+    leading = {field.name for field in Cluster._meta.fields if field.name.endswith(("url", "_dir", "_globs"))}
+    assert leading == {setting.field for setting in settings("address", "place", "places")}
+    assert {address for sign_in in SIGN_INS for address in sign_in.addresses} <= leading
+    assert {sign_in.stored for sign_in in SIGN_INS} == set(SECRETS)
+
+
+def test_the_audit_log_tells_whom_a_new_cluster_asks() -> None:
+    entered = {setting.field: "http://jm:1/a?token=x" for setting in settings("address", "place", "places")}
+    assert details(entered, "cluster.add") == dict.fromkeys(entered, "http://jm:1/a")
+
+
+def test_no_door_shows_a_secret_of_a_cluster() -> None:
+    assert not {*ClusterSerializer.Meta.fields, *ENTERED} & set(SECRETS)
+    assert set(ClusterAdmin.exclude) >= set(SECRETS)

@@ -4,7 +4,7 @@ from django.contrib import admin
 
 from webapp.config.readonly_admin import ReadOnlyAdmin
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
-from webapp.fleet.sign_ins import SECRETS
+from webapp.fleet.models.cluster import SECRETS
 
 
 @admin.register(Cluster)

@@ -1,5 +1,6 @@
 """Entering a cluster. The secret is written, never shown again: left empty, the stored one stays."""
 
+import re
 from typing import Any
 
 from django import forms
@@ -7,12 +8,22 @@ from django.utils.translation import gettext
 
 from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
-from webapp.fleet.models.cluster import HOW_READ
+from webapp.fleet.models.cluster import ENTERED, HOW_READ
 from webapp.fleet.models.log_store import DEFAULT_BACKFILL_H
 from webapp.fleet.scoped_reading import lock_reading
 from webapp.fleet.sign_ins import SIGN_INS, SignIn
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 from webapp.lib.translations import gettext_lazy as _
+
+GROUPS = {
+    "place": "name|url|history_url|archive_dir",
+    "sign_in": "auth_.*|(forget_)?secret",
+    "tls": "ca_file|client_.*|verify_tls",
+    "prometheus": "prometheus_.*",
+    "log_store": "log_store_.*",
+    "further": ".*",
+}
+"""Groups of the page, by the names of their fields; a field is in the first that it fits."""
 
 
 def _secret_field(label: str = _("Password or token")) -> forms.CharField:
@@ -25,6 +36,20 @@ def _secret_field(label: str = _("Password or token")) -> forms.CharField:
     )
 
 
+class _Lines(forms.CharField):
+    """A list of texts, one a line."""
+
+    def __init__(self, label: str, help_text: str, rows: int, example: str) -> None:
+        widget = forms.Textarea(attrs={"rows": rows, "placeholder": example})
+        super().__init__(required=False, max_length=20_000, label=label, help_text=help_text, widget=widget)
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> list[str]:
+        return [line.strip() for line in super().clean(value).splitlines() if line.strip()]
+
+
 class ClusterForm(forms.ModelForm):
     """Checks of single fields and of their combination are the model's."""
 
@@ -32,34 +57,23 @@ class ClusterForm(forms.ModelForm):
     forget_secret = forms.BooleanField(required=False, label=_("Remove the stored password or token"))
     prometheus_secret = _secret_field()
     prometheus_forget_secret = forms.BooleanField(required=False, label=_("Remove the stored password or token"))
-    log_globs = forms.CharField(
-        required=False,
-        max_length=20_000,
-        label=_("Log files"),
-        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "/opt/flink/log/flink-*.log*"}),
-        help_text=_("One path, glob or URI a line. Without any, the JobManager's own log is read over REST."),
+    log_globs = _Lines(
+        _("Log files"),
+        _("One path, glob or URI a line. Without any, the JobManager's own log is read over REST."),
+        3,
+        "/opt/flink/log/flink-*.log*",
     )
-
+    hdfs_audit_globs = _Lines(
+        _("Audit logs of the NameNode"),
+        _("One path, glob or URI a line. Where clusters share a NameNode, declare them on one of these."),
+        2,
+        "/var/log/hadoop-hdfs/hdfs-audit.log*",
+    )
     log_store_secret = _secret_field(_("Its password, token or API key"))
-    hdfs_audit_globs = forms.CharField(
-        required=False,
-        max_length=20_000,
-        label=_("Audit logs of the NameNode"),
-        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "/var/log/hadoop-hdfs/hdfs-audit.log*"}),
-        help_text=_("One path, glob or URI a line. Where clusters share a NameNode, declare them on one of these."),
-    )
 
     class Meta:
         model = Cluster
-        fields = (
-            "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "ca_file", "client_cert_file",
-            "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "log_layout", "time_zone", "hdfs_audit_globs",
-            "namenode_jmx_url",
-            "prometheus_url", "prometheus_selector", "prometheus_auth_scheme", "prometheus_auth_user", "prometheus_ca_file",
-            "prometheus_tenant", "metrics_interval_s",
-            "log_store_kind", "log_store_url", "log_store_query", "log_store_index", "log_store_tenant", "log_store_auth_scheme",
-            "log_store_auth_user", "log_store_backfill_h",
-        )  # fmt: skip
+        fields = ("name", *ENTERED)
         labels = {
             "name": _("Name"),
             "url": _("JobManager address"),
@@ -95,31 +109,16 @@ class ClusterForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("log_store_kind", "log_store_auth_scheme", "log_store_backfill_h"):
+        for name in ("log_layout", "time_zone", "log_store_kind", "log_store_backfill_h", *(one.scheme for one in SIGN_INS)):
             self.fields[name].required = False
         self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]  # of a form field for integers
         self.fields["url"].widget.attrs["placeholder"] = "http://jobmanager:8081"
-        for name in ("log_layout", "time_zone"):
-            self.fields[name].required = False
-        for sign_in in SIGN_INS:
-            self.fields[sign_in.scheme].required = False
         if self.instance.pk:
             self.fields["name"].disabled = True
-            for name in ("log_globs", "hdfs_audit_globs"):
-                self.initial[name] = "\n".join(getattr(self.instance, name))
             for sign_in in SIGN_INS:
                 is_stored = bool(getattr(self.instance, sign_in.stored))
                 self.fields[sign_in.secret].help_text = _("One is stored; leave empty to keep it.") if is_stored else _("None is stored.")
-            self.fields["log_store_secret"].help_text = (
-                _("One is stored; leave empty to keep it.") if self.instance.has_log_store_secret else ""
-            )
         self.reading_is_locked = lock_reading(self, self.fields.keys() - HOW_READ)
-
-    def clean_log_globs(self) -> list[str]:
-        return _lines(self.cleaned_data["log_globs"])
-
-    def clean_hdfs_audit_globs(self) -> list[str]:
-        return _lines(self.cleaned_data["hdfs_audit_globs"])
 
     def clean_log_layout(self) -> str:
         return str(self.cleaned_data["log_layout"] or "flink")
@@ -140,27 +139,28 @@ class ClusterForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for sign_in in SIGN_INS:
-            needs_secret = cleaned.get(sign_in.scheme) in (AuthScheme.BASIC, AuthScheme.BEARER)
-            keeps_secret = bool(getattr(self.instance, sign_in.stored)) and not cleaned.get(sign_in.forget)
-            if needs_secret and not cleaned.get(sign_in.secret) and not keeps_secret:
-                self.add_error(sign_in.secret, gettext("This sign-in needs a password or token."))
-            elif needs_secret and not cleaned.get(sign_in.secret) and self._leads_elsewhere(sign_in, cleaned):
+            is_asked = cleaned.get(sign_in.scheme) not in (None, "", AuthScheme.KERBEROS) and cleaned.get(sign_in.needs)
+            if not is_asked or cleaned.get(sign_in.secret):
+                continue
+            if cleaned.get(sign_in.forget) or not getattr(self.instance, sign_in.stored):
+                self.add_error(sign_in.secret, gettext("This sign-in needs a password, token or key."))
+            elif self._leads_elsewhere(sign_in, cleaned):
                 self.add_error(sign_in.secret, ENTER_AGAIN)
-        self._check_log_store_secret(cleaned)
         return cleaned
-
-    def _check_log_store_secret(self, cleaned: dict[str, Any]) -> None:
-        if not (cleaned.get("log_store_kind") and cleaned.get("log_store_auth_scheme")) or cleaned.get("log_store_secret"):
-            return
-        if not self.instance.has_log_store_secret:
-            self.add_error("log_store_secret", gettext("This sign-in needs a password, token or key."))
-        elif leads_elsewhere((self.instance.log_store_url,), (cleaned.get("log_store_url") or "",)):
-            self.add_error("log_store_secret", ENTER_AGAIN)
 
     def _leads_elsewhere(self, sign_in: SignIn, cleaned: dict[str, Any]) -> bool:
         """The stored secret was entered for the addresses that are stored; the instance still has them here."""
         stored = [getattr(self.instance, name) for name in sign_in.addresses]
         return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
+
+    def groups(self) -> dict[str, list[forms.BoundField]]:
+        """By the group; what removes a secret is there where one is stored."""
+        found: dict[str, list[forms.BoundField]] = {group: [] for group in GROUPS}
+        nothing = {one.forget for one in SIGN_INS if not getattr(self.instance, one.stored)}
+        for name in self.fields:
+            if name not in nothing:
+                found[next(group for group, names in GROUPS.items() if re.fullmatch(names, name))].append(self[name])
+        return found
 
     def filled(self) -> Cluster:
         """The cluster as entered, secrets included, not saved."""
@@ -168,16 +168,8 @@ class ClusterForm(forms.ModelForm):
         if self.reading_is_locked:
             return cluster
         for sign_in in SIGN_INS:
-            if self.cleaned_data[sign_in.secret]:
-                sign_in.keep(cluster, self.cleaned_data[sign_in.secret])
-            elif self.cleaned_data[sign_in.forget] or not getattr(cluster, sign_in.scheme):
+            if secret := self.cleaned_data[sign_in.secret]:
+                sign_in.keep(cluster, secret)
+            elif self.cleaned_data.get(sign_in.forget) or not (getattr(cluster, sign_in.scheme) and getattr(cluster, sign_in.needs)):
                 sign_in.keep(cluster, "")
-        if self.cleaned_data["log_store_secret"]:
-            cluster.set_log_store_secret(self.cleaned_data["log_store_secret"])
-        elif not (cluster.log_store_kind and cluster.log_store_auth_scheme):
-            cluster.set_log_store_secret("")
         return cluster
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]

@@ -1,29 +1,41 @@
 """With what secrets Weir signs in for a cluster, and to which of its addresses each is sent."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from webapp.config import encryption
 from webapp.fleet.models import Cluster
 
 
 @dataclass(frozen=True)
 class SignIn:
-    """``scheme``, ``stored`` and ``addresses`` are columns of a cluster, ``secret`` and ``forget`` fields of its form."""
+    """``prefix`` is that of its columns and of the fields of the form, ``stored`` the column of its secret.
 
-    scheme: str
+    ``addresses`` are columns, too; without a value in the column ``needs`` nobody is asked.
+    """
+
+    prefix: str
     stored: str
     addresses: tuple[str, ...]
-    secret: str
-    forget: str
-    keep: Callable[[Cluster, str], None]
+    needs: str = "name"
+
+    @property
+    def scheme(self) -> str:
+        return f"{self.prefix}auth_scheme"
+
+    @property
+    def secret(self) -> str:
+        return f"{self.prefix}secret"
+
+    @property
+    def forget(self) -> str:
+        return f"{self.prefix}forget_secret"
+
+    def keep(self, cluster: Cluster, secret: str) -> None:
+        """The password or token, encrypted; "" removes it."""
+        setattr(cluster, self.stored, encryption.encrypt(secret) if secret else "")
 
 
-SIGN_INS = (
-    SignIn("auth_scheme", "auth_secret_encrypted", ("url", "history_url"), "secret", "forget_secret", Cluster.set_secret),
-    SignIn(
-        "prometheus_auth_scheme", "prometheus_secret_encrypted", ("prometheus_url",), "prometheus_secret", "prometheus_forget_secret",
-        Cluster.set_prometheus_secret,
-    ),
-)  # fmt: skip
-SECRETS = (*(sign_in.stored for sign_in in SIGN_INS), "log_store_secret_encrypted")
-"""Every column of a cluster that is written and never shown."""
+JOBMANAGER = SignIn("", "auth_secret_encrypted", ("url", "history_url"))
+PROMETHEUS = SignIn("prometheus_", "prometheus_secret_encrypted", ("prometheus_url",))
+LOG_STORE = SignIn("log_store_", "log_store_secret_encrypted", ("log_store_url",), "log_store_kind")
+SIGN_INS = (JOBMANAGER, PROMETHEUS, LOG_STORE)

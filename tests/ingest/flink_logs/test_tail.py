@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from ingest.flink_logs import tail
-from ingest.flink_logs.tail import TailResult, read_new
+from ingest.flink_logs.tail import read_new
 from ingest.records import LogRecord
+from ingest.source_read import SourceRead
 from ingest.sources import LogSource
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -20,11 +21,11 @@ def line(number: int, text: str = "record") -> bytes:
     return f"2026-11-21 04:{number // 60 % 60:02d}:{number % 60:02d},001 WARN  a.B [] - {text} {number}\n".encode()
 
 
-def told(result: TailResult) -> list[str]:
+def told(result: SourceRead) -> list[str]:
     return [record.message for observed in result.observed for record in observed.records if isinstance(record, LogRecord)]
 
 
-def cycle(folder: Path, before: TailResult | None = None, **options: int) -> TailResult:
+def cycle(folder: Path, before: SourceRead | None = None, **options: int) -> SourceRead:
     source = LogSource(globs=(f"{folder}/*",), **options)
     return read_new(source, "c", json.loads(json.dumps(before.cursor)) if before else None, AT)
 

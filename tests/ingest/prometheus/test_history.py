@@ -109,7 +109,7 @@ def test_no_more_of_it_is_read_than_is_wanted(server, tmp_path):
 
 def test_the_newest_comes_first_and_a_cycle_that_is_lost_costs_nothing(server, joined, tmp_path, monkeypatch):
     monkeypatch.setattr(history, "MOST_REQUESTS", 3)
-    monkeypatch.setattr("ingest.shard_collector.HistoryBudget", partial(HistoryBudget, rows=1))
+    monkeypatch.setattr("ingest.prometheus.reading.HistoryBudget", partial(HistoryBudget, rows=1))
     bounded = Weir(server, tmp_path)
     read_back = []
     for _ in range(4):

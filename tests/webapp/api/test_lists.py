@@ -12,6 +12,7 @@ from tests.webapp.hosts.builders import host_event, runs_on
 from tests.webapp.storage.builders import root, whole_audit
 from webapp.accounts.models import ApiToken
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
+from webapp.fleet.sign_ins import JOBMANAGER
 from webapp.storage.models import AgeRuleResult
 from webapp.work.models import PipelineRun, SkippedInput
 
@@ -152,7 +153,7 @@ def test_what_is_not_there_is_answered_as_json(api, path):
 
 def test_a_cluster_is_told_without_anything_secret(api):
     row = cluster(at=timezone.now(), auth_scheme="basic", auth_user="ops")
-    row.set_secret("canary")
+    JOBMANAGER.keep(row, "canary")
     row.save()
     body = api.get(url("clusters")).content.decode()
     assert "canary" not in body and row.auth_secret_encrypted not in body and "secret" not in body

@@ -9,6 +9,7 @@ from django.test import Client
 
 from webapp.accounts.models import User
 from webapp.fleet.models import Cluster
+from webapp.fleet.sign_ins import JOBMANAGER
 
 CANARY = "canary-4711"
 
@@ -38,7 +39,7 @@ def test_a_cluster_that_makes_no_sense_is_refused(wrong: dict[str, Any], says: s
 @pytest.fixture
 def cluster(db: None) -> Cluster:
     cluster = Cluster(name="c", url="http://h:8081", auth_scheme="basic", auth_user="me", log_globs=["/logs/*.log"])
-    cluster.set_secret(CANARY)
+    JOBMANAGER.keep(cluster, CANARY)
     cluster.save()
     return cluster
 

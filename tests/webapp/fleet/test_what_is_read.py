@@ -15,8 +15,7 @@ from tests.webapp.builders import cluster, person
 from webapp.accounts.models import AuditEntry
 from webapp.fleet.forms import ClusterForm
 from webapp.fleet.models import Cluster
-from webapp.fleet.models.cluster import HOW_READ, READ_FIELDS
-from webapp.fleet.sign_ins import SECRETS
+from webapp.fleet.models.cluster import HOW_READ, READ_FIELDS, SECRETS
 from webapp.lib import grants, scopes
 from webapp.storage.models import StorageRoot
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from tests.webapp.builders import cluster
 from webapp.accounts.models import AuditEntry
 from webapp.fleet.models import Cluster
+from webapp.fleet.sign_ins import JOBMANAGER, PROMETHEUS
 
 pytestmark = pytest.mark.django_db
 ENTERED = {"name": "lab", "auth_scheme": "", "log_layout": "flink", "time_zone": "UTC", "metrics_interval_s": "30", "verify_tls": "on"}
@@ -141,13 +142,13 @@ def test_a_secret_is_stored_encrypted_and_never_shown_again(operator, jobmanager
 
 def test_an_empty_secret_keeps_the_stored_one_and_a_tick_removes_it(operator):
     known = cluster("lab", at=timezone.now(), auth_scheme="bearer")
-    known.set_secret("kept")
+    JOBMANAGER.keep(known, "kept")
     known.save()
     entered = {**ENTERED, "url": "http://127.0.0.1:9", "auth_scheme": "bearer", "secret": ""}
     operator.post(reverse("cluster-edit", args=("lab",)), entered)
     assert Cluster.objects.get().source().auth.secret == "kept"
     operator.post(reverse("cluster-edit", args=("lab",)), {**entered, "auth_scheme": "", "forget_secret": "on"})
-    assert not Cluster.objects.get().has_secret
+    assert not Cluster.objects.get().auth_secret_encrypted
 
 
 @pytest.fixture
@@ -171,7 +172,7 @@ def stranger():
 @pytest.mark.parametrize(("scheme", "user"), [("bearer", ""), ("basic", "ops")])
 def test_a_stored_secret_does_not_go_with_a_changed_address(operator, jobmanager, stranger, field, button, scheme, user):
     known = cluster("lab", at=timezone.now(), url=jobmanager, auth_scheme=scheme, auth_user=user)
-    known.set_secret("canary-token")
+    JOBMANAGER.keep(known, "canary-token")
     known.save()
     url, asked = stranger
     entered = {**ENTERED, "url": jobmanager, "auth_scheme": scheme, "auth_user": user, field: url, "secret": "", **button}
@@ -190,7 +191,7 @@ def test_a_stored_secret_does_not_go_with_a_changed_address(operator, jobmanager
 )
 def test_another_scheme_host_or_port_is_another_address(operator, moved):
     known = cluster("lab", at=timezone.now(), url="http://127.0.0.1:9", auth_scheme="bearer")
-    known.set_secret("kept")
+    JOBMANAGER.keep(known, "kept")
     known.save()
     page = operator.post(reverse("cluster-edit", args=("lab",)), {**ENTERED, "url": moved, "auth_scheme": "bearer", "secret": ""})
     assert page.status_code == 200 and "secret" in page.context["form"].errors
@@ -199,7 +200,7 @@ def test_another_scheme_host_or_port_is_another_address(operator, moved):
 @pytest.mark.parametrize("same", ["http://127.0.0.1:9/proxy/", "HTTP://127.0.0.1:9"])
 def test_another_path_or_spelling_of_the_same_address_keeps_it(operator, same):
     known = cluster("lab", at=timezone.now(), url="http://127.0.0.1:9", history_url="http://127.0.0.1:8", auth_scheme="bearer")
-    known.set_secret("kept")
+    JOBMANAGER.keep(known, "kept")
     known.save()
     entered = {**ENTERED, "url": same, "history_url": "http://127.0.0.1:9", "auth_scheme": "bearer", "secret": ""}
     assert operator.post(reverse("cluster-edit", args=("lab",)), entered).status_code == 302
@@ -219,7 +220,7 @@ def test_the_secret_of_its_prometheus_is_stored_encrypted_and_never_shown(operat
 
 def test_the_secret_of_its_prometheus_does_not_go_with_a_changed_address(operator, stranger):
     known = cluster("lab", at=timezone.now(), prometheus_url="http://127.0.0.1:9", prometheus_auth_scheme="bearer")
-    known.set_prometheus_secret("canary-token")
+    PROMETHEUS.keep(known, "canary-token")
     known.save()
     url, asked = stranger
     entered = {**ENTERED, "prometheus_url": url, "prometheus_auth_scheme": "bearer", "prometheus_secret": ""}
@@ -230,7 +231,7 @@ def test_the_secret_of_its_prometheus_does_not_go_with_a_changed_address(operato
     operator.post(reverse("cluster-edit", args=("lab",)), kept)
     assert Cluster.objects.get().source().prometheus.auth.secret == "canary-token"
     operator.post(reverse("cluster-edit", args=("lab",)), {**kept, "prometheus_auth_scheme": "", "prometheus_forget_secret": "on"})
-    assert not Cluster.objects.get().has_prometheus_secret
+    assert not Cluster.objects.get().prometheus_secret_encrypted
 
 
 def test_a_tenant_that_would_be_more_than_a_name_is_refused(operator):
@@ -240,7 +241,7 @@ def test_a_tenant_that_would_be_more_than_a_name_is_refused(operator):
 
 def test_a_replaced_cluster_is_asked_with_what_was_given_now(jobmanager, stranger, monkeypatch):
     known = cluster("lab", at=timezone.now(), url=jobmanager, auth_scheme="bearer")
-    known.set_secret("canary-token")
+    JOBMANAGER.keep(known, "canary-token")
     known.save()
     url, asked = stranger
     call_command("add_cluster", "lab", url, "--replace", stdout=io.StringIO())

@@ -16,6 +16,7 @@ from webapp.findings import blind_clusters
 from webapp.findings.models import Finding
 from webapp.fleet.choices import Visibility
 from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster, SourceReading
+from webapp.fleet.sign_ins import JOBMANAGER
 from webapp.freshness import alarms
 from webapp.lib.labels import matched_labels
 from webapp.pipeline import discovering
@@ -125,13 +126,13 @@ def test_an_address_that_moves_is_followed_and_a_secret_does_not_go_with_it(plac
     place.read()
     row = Cluster.objects.get()
     row.auth_scheme = "bearer"
-    row.set_secret("canary")
+    JOBMANAGER.keep(row, "canary")
     row.save()
     place.read()
-    assert Cluster.objects.get().has_secret
+    assert Cluster.objects.get().auth_secret_encrypted
     (place.folder / "a.json").write_text('[{"targets": ["other.example:8081"], "labels": {"cluster": "orders"}}]')
     place.read()
-    assert (Cluster.objects.get().url, Cluster.objects.get().has_secret) == ("http://other.example:8081", False)
+    assert (Cluster.objects.get().url, Cluster.objects.get().auth_secret_encrypted) == ("http://other.example:8081", "")
 
 
 @pytest.mark.parametrize("broken", ["[{", "{}", None])

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ingest.redaction.texts import redact
+from ingest.source_registry import settings
 
 SHOWN = frozenset(
     (
@@ -19,10 +20,9 @@ SHOWN = frozenset(
 """An allow-list: addresses hold passwords, comments hold whatever people paste."""
 
 TRIED = "cluster.test"
-_OF_A_CLUSTER = (
-    "url", "history_url", "prometheus_url", "log_store_url", "namenode_jmx_url", "archive_dir", "log_globs", "hdfs_audit_globs",
-)  # fmt: skip
-_OF_THE_COMMAND = ("history", "prometheus", "log_store", "namenode_jmx", "archive", "logs", "hdfs_audit")
+_ASKED = settings("address", "place", "places")
+_OF_A_CLUSTER = tuple(one.field for one in _ASKED)
+_OF_THE_COMMAND = tuple(one.option[2:].replace("-", "_") for one in _ASKED if one.option)
 ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": (*_OF_A_CLUSTER, *_OF_THE_COMMAND)}
 """By action that asks somebody: fields that say whom. Told without user, password and query; where nothing is saved, nothing else says
 it."""

@@ -21,8 +21,8 @@ from webapp.fleet.api.serializers import (
 )
 from webapp.fleet.filters import AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters, SourceFilters
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.models.cluster import SECRETS
 from webapp.fleet.querysets import HEAVY
-from webapp.fleet.sign_ins import SECRETS
 from webapp.fleet.unread_lines import unread_lines
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import SORT

@@ -11,14 +11,15 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from ingest import source_registry
 from ingest.discovery.operator_report import events_of
 from ingest.errors import Refused
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.local_directories import refusal_of_entry
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
-from ingest.sources import AuditLogSource, ClusterSource, LogSource, PrometheusSource, Tls
-from webapp.config import encryption
+from ingest.source_registry import Setting
+from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibility
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
 from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
@@ -29,20 +30,8 @@ from webapp.lib.scoped_rows import scoped
 from webapp.lib.translations import gettext_lazy as _
 from webapp.wording.translation import translated
 
-LOCAL_FIELDS = ("log_globs", "hdfs_audit_globs", "archive_dir")
-"""Name files or folders that may be of this machine."""
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
 """Of the fields that people enter, those that change how something is read, not what."""
-READ_FIELDS = frozenset(
-    {
-        "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "auth_secret_encrypted", "ca_file", "client_cert_file",
-        "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "hdfs_audit_globs", "namenode_jmx_url",
-        "prometheus_url", "prometheus_selector", "prometheus_auth_scheme", "prometheus_auth_user", "prometheus_secret_encrypted",
-        "prometheus_ca_file", "prometheus_tenant", "log_store_kind", "log_store_url", "log_store_query", "log_store_index",
-        "log_store_tenant", "log_store_auth_scheme", "log_store_auth_user", "log_store_secret_encrypted", "log_store_backfill_h",
-    }
-)  # fmt: skip
-"""What is read of a cluster, and as whom: changed by who sees the whole fleet alone."""
 
 
 @scoped(by="name")
@@ -134,56 +123,40 @@ class Cluster(LogStoreFields):
         return self.name
 
     def clean(self) -> None:
-        if self.kind == ClusterKind.LIVE and not (
-            self.url
-            or self.history_url
-            or self.archive_dir
-            or self.log_globs
-            or self.logs_are_pushed
-            or self.prometheus_url
-            or self.log_store_kind
+        if self.kind == ClusterKind.LIVE and not any(
+            source.suffices and getattr(self, source.settings[0].field) for source in source_registry.sources()
         ):
             raise ValidationError(
                 gettext("Give at least one source: an address, a History Server, a Prometheus, an archive folder or logs.")
             )
         self.check_log_store()
-        if self.auth_scheme == AuthScheme.BASIC and not self.auth_user:
-            raise ValidationError({"auth_user": gettext("Basic sign-in needs a user.")})
-        if self.prometheus_auth_scheme == AuthScheme.BASIC and not self.prometheus_auth_user:
-            raise ValidationError({"prometheus_auth_user": gettext("Basic sign-in needs a user.")})
+        for auth in ("auth", "prometheus_auth"):
+            if getattr(self, f"{auth}_scheme") == AuthScheme.BASIC and not getattr(self, f"{auth}_user"):
+                raise ValidationError({f"{auth}_user": gettext("Basic sign-in needs a user.")})
         if bool(self.client_cert_file) != bool(self.client_key_file):
             raise ValidationError({"client_cert_file": gettext("A client certificate and its key belong together.")})
         for field in ("ca_file", "client_cert_file", "client_key_file", "prometheus_ca_file"):
             path = getattr(self, field)
             if path and not _is_file(path):
                 raise ValidationError({field: gettext("There is no file %(path)s on this machine.") % {"path": path}})
-        for field in ("log_globs", "hdfs_audit_globs"):
-            globs = getattr(self, field)
-            if not isinstance(globs, list) or not all(isinstance(glob, str) and glob for glob in globs):
-                raise ValidationError({field: gettext("Give a list of paths or globs.")})
         try:
             zone_of("", layout_of(self.log_layout))
         except Refused as error:
             raise ValidationError({"log_layout": translated(str(error))}) from error
-        self._check_networks()
-        for field in LOCAL_FIELDS:
-            entered = getattr(self, field)
-            for pattern in entered if isinstance(entered, list) else [entered]:
-                if refusal := refusal_of_entry(pattern):
-                    raise ValidationError({field: translated(refusal)})
+        for setting in source_registry.settings("address", "place", "places"):
+            self._check_entered(setting)
 
-    def _check_networks(self) -> None:
-        """Asks a name server; every connection is checked again when it is made."""
-        addresses = ("url", "prometheus_url", "log_store_url", "namenode_jmx_url", "history_url", "archive_dir")
-        entered = {field: [getattr(self, field)] for field in addresses} | {
-            field: getattr(self, field) for field in ("log_globs", "hdfs_audit_globs")
-        }
-        for field, uris in entered.items():
+    def _check_entered(self, setting: Setting) -> None:
+        entered = getattr(self, setting.field)
+        if setting.holds == "places" and not (isinstance(entered, list) and all(isinstance(one, str) and one for one in entered)):
+            raise ValidationError({setting.field: gettext("Give a list of paths or globs.")})
+        for place in entered if setting.holds == "places" else [entered]:
             try:
-                for uri in uris:
-                    check_uri(uri)
+                check_uri(place)  # asks a name server; every connection is checked again when it is made
             except RefusedAddress as error:
-                raise ValidationError({field: translated(f"{error.strerror}.")}) from error
+                raise ValidationError({setting.field: translated(f"{error.strerror}.")}) from error
+            if setting.holds != "address" and (refusal := refusal_of_entry(place)):
+                raise ValidationError({setting.field: translated(refusal)})
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         require_same_reading(self, READ_FIELDS, kwargs.get("update_fields"))
@@ -197,22 +170,6 @@ class Cluster(LogStoreFields):
         pulled_spool_of(self.name).discard()
         metrics_spool_of(self.name).discard()
         return super().delete(*args, **kwargs)
-
-    def set_secret(self, secret: str) -> None:
-        """Keep a password or token, encrypted; "" removes it."""
-        self.auth_secret_encrypted = encryption.encrypt(secret) if secret else ""
-
-    def set_prometheus_secret(self, secret: str) -> None:
-        """The same of its Prometheus."""
-        self.prometheus_secret_encrypted = encryption.encrypt(secret) if secret else ""
-
-    @property
-    def has_prometheus_secret(self) -> bool:
-        return bool(self.prometheus_secret_encrypted)
-
-    @property
-    def has_secret(self) -> bool:
-        return bool(self.auth_secret_encrypted)
 
     def source(self) -> ClusterSource:
         """What the collector needs; secrets are decrypted here and nowhere else."""
@@ -230,13 +187,17 @@ class Cluster(LogStoreFields):
             logs=LogSource((*self.log_globs, *waiting), self.log_layout, self.time_zone, own_globs=tuple(waiting)),
             log_store=store,
             pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
-            hdfs_audit=AuditLogSource(tuple(self.hdfs_audit_globs), self.time_zone),
-            namenode_jmx_url=self.namenode_jmx_url,
-            namenode_ca_file=self.ca_file,
+            settings={setting.field: getattr(self, setting.field) for setting in source_registry.settings()},
             prometheus=self._prometheus(),
             metrics_interval_s=self.metrics_interval_s,
             operator_events=events_of(self.operator),
         )
+
+    @property
+    def shown_address(self) -> str:
+        """The first of those by which it is seen; "" where it has files of logs alone."""
+        declared = [one for source in source_registry.sources() if source.suffices for one in source.settings]
+        return next((entered for one in declared if one.holds in ("address", "place") and (entered := getattr(self, one.field))), "")
 
     @property
     def operator_said(self) -> str:
@@ -276,6 +237,15 @@ class Cluster(LogStoreFields):
     @property
     def visibility(self) -> Visibility:
         return self.visibility_at(timezone.now())
+
+
+_FIELDS = Cluster._meta.concrete_fields
+ENTERED = tuple(one.name for one in _FIELDS if one.editable and one.name not in {"id", "name", "kind", "enabled"})
+"""What people enter of a cluster, but for its name and whatever is never shown."""
+SECRETS = tuple(one.name for one in _FIELDS if one.name.endswith("_encrypted"))
+"""What is written and never shown."""
+READ_FIELDS = frozenset({*ENTERED, *SECRETS}) - HOW_READ
+"""What is read of a cluster, and as whom: changed by who sees the whole fleet alone."""
 
 
 @scoped(by="name")

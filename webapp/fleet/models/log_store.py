@@ -65,14 +65,6 @@ class LogStoreFields(models.Model):
         if self.log_store_auth_scheme == LogStoreSignIn.BASIC and not self.log_store_auth_user:
             raise ValidationError({"log_store_auth_user": gettext("This sign-in needs a user.")})
 
-    def set_log_store_secret(self, secret: str) -> None:
-        """As :meth:`set_secret`, of its store of logs."""
-        self.log_store_secret_encrypted = encryption.encrypt(secret) if secret else ""
-
-    @property
-    def has_log_store_secret(self) -> bool:
-        return bool(self.log_store_secret_encrypted)
-
     def log_store_source(self, spool: str) -> LogStoreSource | None:
         """What the collector needs of it; its lines wait in the folder ``spool``."""
         if not self.log_store_kind:

@@ -17,8 +17,8 @@ from webapp.fleet.connection_test import TestReport, tried_connection
 from webapp.fleet.filters import ClusterFilters
 from webapp.fleet.forms import ClusterForm
 from webapp.fleet.models import Cluster
+from webapp.fleet.models.cluster import SECRETS
 from webapp.fleet.registration import register
-from webapp.fleet.sign_ins import SECRETS
 from webapp.lib.badges import Badge
 from webapp.lib.list_pages import Control, filter_form
 from webapp.site import removal

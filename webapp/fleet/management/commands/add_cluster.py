@@ -5,20 +5,30 @@ import json
 import os
 import sys
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, cast
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
+from django.db import models
 
+from ingest import source_registry
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.choices import AuthScheme, ClusterKind, LogStoreKind, LogStoreSignIn
 from webapp.fleet.connection_test import TestReport, tried_connection
 from webapp.fleet.models import Cluster
 from webapp.fleet.registration import register
+from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS
 
 VARIABLE = "WEIR_CLUSTER_SECRET"
 STORE_VARIABLE = "WEIR_LOG_STORE_SECRET"
 PROMETHEUS_VARIABLE = "WEIR_PROMETHEUS_SECRET"
+OPTIONS = {one.option: one.field for one in source_registry.settings() if one.option and one.field != "log_store_url"} | {
+    "--prometheus-labels": "prometheus_selector", "--prometheus-ca": "prometheus_ca_file",
+    "--prometheus-tenant": "prometheus_tenant", "--log-query": "log_store_query", "--log-index": "log_store_index",
+    "--log-tenant": "log_store_tenant", "--log-history": "log_store_backfill_h", "--layout": "log_layout",
+    "--time-zone": "time_zone", "--ca": "ca_file", "--cert": "client_cert_file", "--key": "client_key_file",
+}  # fmt: skip
+"""Those that fill a column of a cluster as they stand."""
 
 
 class Command(PreparedCommand):
@@ -40,36 +50,13 @@ class Command(PreparedCommand):
         parser.add_argument(
             "url", metavar="URL", nargs="?", default="", help="REST address of the JobManager, such as http://jobmanager:8081"
         )
+        for option, name in OPTIONS.items():
+            _add(parser, option, cast("models.Field[Any, Any]", Cluster._meta.get_field(name)))
         parser.add_argument("--auth", default="", metavar="basic:USER|bearer|kerberos", help="how to sign in")
-        parser.add_argument("--logs", action="append", default=[], metavar="GLOB", help="path, glob or URI of logs; may be repeated")
-        parser.add_argument(
-            "--hdfs-audit", action="append", default=[], metavar="GLOB", help="of audit logs of its NameNode; may be repeated"
-        )
-        parser.add_argument(
-            "--namenode-jmx", default="", metavar="URL", help="web address of its NameNode (http://namenode:9870), whose JMX is read"
-        )
-        parser.add_argument("--pushed-logs", action="store_true", help="a log shipper pushes its logs; push_token issues a token")
-        parser.add_argument("--prometheus", default="", metavar="URL", help="address of a Prometheus that scrapes Flink's reporter")
-        parser.add_argument("--prometheus-labels", default="", metavar="MATCHERS", help='of this cluster\'s series: namespace="flink"')
-        parser.add_argument("--log-store", default="", metavar="KIND:URL", help="loki, elasticsearch or opensearch, which holds its logs")
-        parser.add_argument("--log-query", default="", metavar="QUERY", help='of its lines: {namespace="flink"}, or a Lucene query string')
-        parser.add_argument("--log-index", default="", metavar="PATTERN", help="index of Elasticsearch or OpenSearch: logs-flink-*")
-        parser.add_argument("--log-tenant", default="", metavar="TENANT", help="tenant of Loki")
-        parser.add_argument("--log-auth", default="", metavar="basic:USER|bearer|api_key", help="how to sign in to the store")
-        parser.add_argument(
-            "--log-history", type=int, default=24, metavar="H", help="hours of history that are read at first (default: 24)"
-        )
         parser.add_argument("--prometheus-auth", default="", metavar="basic:USER|bearer|kerberos", help="how to sign in there")
-        parser.add_argument("--prometheus-ca", default="", metavar="FILE", help="PEM file of the authority of its certificate")
-        parser.add_argument("--prometheus-tenant", default="", metavar="NAME", help="tenant of Mimir, Cortex or Thanos")
-        parser.add_argument("--layout", default="flink", help="layout of the logs: flink, or a log4j pattern (default: flink)")
-        parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone of the logs (default: UTC)")
-        parser.add_argument("--ca", default="", metavar="FILE", help="PEM file of the authority to trust")
-        parser.add_argument("--cert", default="", metavar="FILE", help="PEM file of the client certificate")
-        parser.add_argument("--key", default="", metavar="FILE", help="PEM file of its key")
+        parser.add_argument("--log-store", default="", metavar="KIND:URL", help="loki, elasticsearch or opensearch, which holds its logs")
+        parser.add_argument("--log-auth", default="", metavar="basic:USER|bearer|api_key", help="how to sign in to the store")
         parser.add_argument("--insecure", action="store_true", help="accept any server certificate; shown on the Clusters page")
-        parser.add_argument("--history", default="", metavar="URL", help="REST address of the History Server")
-        parser.add_argument("--archive", default="", metavar="DIR", help="folder or URI of the History Server's archives")
         parser.add_argument("--replace", action="store_true", help="change a live cluster that is registered already")
         parser.add_argument("--untested", action="store_true", help="register it without asking it anything")
         parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
@@ -97,20 +84,15 @@ class Command(PreparedCommand):
         if cluster.pk and not (options["replace"] and cluster.kind == ClusterKind.LIVE):
             hint = "use --replace to change it" if cluster.kind == ClusterKind.LIVE else "it is a recording; choose another name"
             raise CommandError(f"There is a cluster {cluster.name} already: {hint}.", returncode=REFUSED)
-        cluster.url, cluster.history_url, cluster.archive_dir = options["url"], options["history"], options["archive"]
-        cluster.ca_file, cluster.client_cert_file, cluster.client_key_file = options["ca"], options["cert"], options["key"]
-        cluster.verify_tls = not options["insecure"]
-        cluster.logs_are_pushed = options["pushed_logs"]
-        cluster.prometheus_url, cluster.prometheus_selector = options["prometheus"], options["prometheus_labels"]
-        cluster.log_globs, cluster.log_layout, cluster.time_zone = options["logs"], options["layout"], options["time_zone"]
+        cluster.url, cluster.verify_tls = options["url"], not options["insecure"]
+        for option, name in OPTIONS.items():
+            setattr(cluster, name, options[option[2:].replace("-", "_")])
         self._log_store(cluster, options)
-        cluster.hdfs_audit_globs, cluster.namenode_jmx_url = options["hdfs_audit"], options["namenode_jmx"]
-        cluster.prometheus_ca_file, cluster.prometheus_tenant = options["prometheus_ca"], options["prometheus_tenant"]
         cluster.auth_scheme, cluster.auth_user, secret = _sign_in("--auth", options["auth"], VARIABLE, "")
-        cluster.set_secret(secret)
+        JOBMANAGER.keep(cluster, secret)
         there = _sign_in("--prometheus-auth", options["prometheus_auth"], PROMETHEUS_VARIABLE, " of Prometheus")
         cluster.prometheus_auth_scheme, cluster.prometheus_auth_user, secret = there
-        cluster.set_prometheus_secret(secret)
+        PROMETHEUS.keep(cluster, secret)
         return cluster
 
     def _log_store(self, cluster: Cluster, options: dict[str, Any]) -> None:
@@ -123,11 +105,9 @@ class Command(PreparedCommand):
         secret = os.environ.get(STORE_VARIABLE, "") if scheme else ""
         if scheme and not secret:
             raise CommandError(f"Give the password, token or key of the store of logs in {STORE_VARIABLE}.", returncode=REFUSED)
-        cluster.log_store_kind, cluster.log_store_url, cluster.log_store_query = kind, url, options["log_query"]
-        cluster.log_store_index, cluster.log_store_tenant = options["log_index"], options["log_tenant"]
+        cluster.log_store_kind, cluster.log_store_url = kind, url
         cluster.log_store_auth_scheme, cluster.log_store_auth_user = scheme, user
-        cluster.log_store_backfill_h = options["log_history"]
-        cluster.set_log_store_secret(secret)
+        LOG_STORE.keep(cluster, secret)
 
     def _report(self, cluster: Cluster, report: TestReport | None, options: dict[str, Any]) -> None:
         if options["json"]:
@@ -142,6 +122,18 @@ class Command(PreparedCommand):
                 self.stdout.write(f"  misses  {line}")
         if cluster.pk is not None:
             self.stdout.write(f"{cluster.name} is registered.")
+
+
+def _add(parser: ArgumentParser, option: str, field: "models.Field[Any, Any]") -> None:
+    meaning, value = str(field.help_text or field.verbose_name), field.name.rpartition("_")[2].upper()
+    if isinstance(field, models.BooleanField):
+        parser.add_argument(option, action="store_true", help=meaning)
+    elif isinstance(field, models.JSONField):
+        parser.add_argument(option, action="append", default=[], metavar="GLOB", help=f"{meaning}; may be repeated")
+    else:
+        default, whole = field.get_default(), isinstance(field, models.IntegerField)
+        meaning += f" (default: {default})" if default else ""
+        parser.add_argument(option, type=int if whole else str, default=default, metavar=value, help=meaning)
 
 
 def _sign_in(option: str, text: str, variable: str, whose: str) -> tuple[str, str, str]:

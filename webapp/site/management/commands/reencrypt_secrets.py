@@ -10,7 +10,7 @@ from webapp.config import encryption
 from webapp.config.preparation import PreparedCommand
 from webapp.delivery.models import Endpoint
 from webapp.fleet.models import Cluster
-from webapp.fleet.sign_ins import SECRETS
+from webapp.fleet.models.cluster import SECRETS
 
 KEPT: list[tuple[Any, list[str]]] = [
     (Cluster, [*SECRETS]),

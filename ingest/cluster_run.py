@@ -1,0 +1,101 @@
+"""One cluster in the course of a collect cycle, and what the clusters of a shard share in it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from ingest.flink_rest.client import RestClient, client_of
+from ingest.flink_rest.collector import Collected
+from ingest.flink_rest.gate import Gates
+from ingest.flink_rest.limits import RequestLimits
+from ingest.flink_rest.starting_tasks import StartingTask
+from ingest.records import Observed, Skip
+from ingest.source_read import SourceRead
+from ingest.sources import ClusterSource
+
+CollectorCursor = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass
+class Shard:
+    """``at`` is the clock, ``limits`` are those of one cluster."""
+
+    at: Callable[[], datetime]
+    cycle_s: float
+    limits: RequestLimits
+    runs: list["ClusterRun"] = field(default_factory=list)
+    gates: Gates = field(default_factory=Gates)
+    _shared: dict[Callable[["Shard"], Any], Any] = field(default_factory=dict)
+
+    def shared(self, make: Callable[["Shard"], T]) -> T:
+        """What ``make`` gives, made once for all clusters of this cycle."""
+        if make not in self._shared:
+            self._shared[make] = make(self)
+        found: T = self._shared[make]
+        return found
+
+    def count(self, wanted: Callable[[ClusterSource], Any]) -> int:
+        return sum(bool(wanted(run.cluster)) for run in self.runs)
+
+
+@dataclass(slots=True)
+class ClusterRun:
+    """``cursor`` has a part for each source; ``told`` are fields of the outcome that a source fills."""
+
+    cluster: ClusterSource
+    cursor: CollectorCursor
+    shard: Shard
+    observed: list[Observed] = field(default_factory=list)
+    rest: Collected | None = None
+    reachable: bool = True
+    error: str | None = None
+    requests: int = 0
+    jobs_seen: int = 0
+    told: dict[str, Any] = field(default_factory=dict)
+    took_s: float = 0
+    stalled_s: float = 0
+
+    @property
+    def answers(self) -> bool:
+        """Whether its JobManager did in this cycle."""
+        return self.rest is not None and self.reachable
+
+    @property
+    def slow_to_start(self) -> tuple[StartingTask, ...]:
+        """Tasks whose threads are to be dumped."""
+        return self.rest.starting if self.rest and self.cluster.dumps_slow_starts else ()
+
+    def part(self, name: str) -> dict[str, Any]:
+        """What is remembered of one source."""
+        part = self.cursor.get(name)
+        return part if isinstance(part, dict) else {}
+
+    @asynccontextmanager
+    async def asking(self, client: RestClient) -> AsyncIterator[RestClient]:
+        """The client, whose requests count."""
+        async with client:
+            try:
+                yield client
+            finally:
+                self.requests += client.requests
+
+    def client(self, url: str) -> AbstractAsyncContextManager[RestClient]:
+        """A client for an address of its own, signed in as its settings say."""
+        return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
+
+    def take(self, name: str, found: SourceRead) -> None:
+        """Keep what a source gave; where the cluster has no address of its own, it stands for it."""
+        self.cursor[name] = found.cursor
+        self.observed += found.observed
+        if found.skips:
+            self.skip(name, *found.skips)
+        if not self.cluster.url:
+            self.reachable = self.reachable if found.reachable is None else found.reachable
+            self.jobs_seen = max(self.jobs_seen, found.jobs_seen)
+        self.error = self.error or found.error
+
+    def skip(self, source: str, *skips: Skip) -> None:
+        self.observed.append(Observed(self.cluster.name, self.shard.at(), source, skips))

@@ -1,0 +1,13 @@
+from ingest.records import LogRecord
+from ingest.source_registry import Source, Turn
+
+SOURCES = (
+    Source(
+        "operator",
+        Turn.LOGS,
+        "ingest.operator_log:read_events",
+        wanted=lambda run: run.cluster.operator_events,
+        tables=(LogRecord,),
+        files=True,
+    ),
+)

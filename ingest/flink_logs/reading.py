@@ -1,0 +1,60 @@
+"""What one cycle reads of a cluster's logs: of its files or, where it has none, of its JobManager's endpoint."""
+
+import asyncio
+from dataclasses import replace
+
+from ingest.cluster_run import ClusterRun, Shard
+from ingest.flink_logs import endpoint, tail
+from ingest.flink_logs.endpoint import Transfer
+from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.records import Observed, Skip
+from ingest.source_read import SourceRead
+
+SHARD_LOG_BYTES = 512 * 1024 * 1024
+"""Of log files, tailed one cluster after the other at 30 MB/s and more."""
+
+LEAST_LOG_BYTES = 4 * 1024 * 1024
+
+SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
+"""Of whole log files over REST."""
+
+LOG_ENDPOINT_TIMEOUT_S = 45.0
+"""Of one cluster: 256 KiB a second are transferred on average, so this is generous, and no other cluster waits longer."""
+
+NO_ENDPOINT_AGAIN_AFTER_S = 900
+"""No request every minute to a JobManager that writes no log file."""
+
+
+def read_files(run: ClusterRun) -> SourceRead:
+    logs, at = run.cluster.logs, run.shard.at()
+    share_bytes = max(LEAST_LOG_BYTES, SHARD_LOG_BYTES // len(run.shard.runs))
+    bounded = replace(logs, max_bytes_per_cycle=min(logs.max_bytes_per_cycle, share_bytes))
+    found = tail.read_new(bounded, run.cluster.name, run.part("logs"), at)
+    skips = (Observed(run.cluster.name, at, "log", found.skips),) if found.skips else ()
+    return SourceRead((*found.observed, *skips), found.cursor)
+
+
+async def read_endpoint(run: ClusterRun) -> SourceRead | None:
+    cursor, now = run.part(endpoint.SOURCE), run.shard.at()
+    if not endpoint.is_due(cursor, now):
+        return None
+    transfer = run.shard.shared(_transfers)[run.cluster.name]
+    again = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
+    async with run.client(run.cluster.url) as client:
+        try:
+            listing = await client.get("/jobmanager/logs")
+            async with asyncio.timeout(LOG_ENDPOINT_TIMEOUT_S):
+                return await endpoint.read_new(run.cluster.logs, run.cluster.name, listing, client.stream, cursor, now, transfer)
+        except (BadAnswer, Unanswered) as error:
+            skip = Skip("/jobmanager/logs", error.reason, str(error))
+            return SourceRead((), again if isinstance(error, BadAnswer) else cursor, (skip,) if error.reason != "not_found" else ())
+        except TimeoutError:
+            detail = f"Its log files did not come within {LOG_ENDPOINT_TIMEOUT_S:g} s; they are read from where they were left."
+            return SourceRead((), again, (Skip("/jobmanager/logs", "timeout", detail),))
+
+
+def _transfers(shard: Shard) -> dict[str, Transfer]:
+    """By cluster. Half of the bytes are for those that have waited longest for a share."""
+    waiting = sorted(shard.runs, key=lambda run: run.part(endpoint.SOURCE).get("due_at", 0))
+    halves = [Transfer(SHARD_ENDPOINT_BYTES // 2), Transfer(SHARD_ENDPOINT_BYTES // 2)]
+    return {run.cluster.name: halves[2 * place // len(waiting)] for place, run in enumerate(waiting)}

@@ -1,0 +1,22 @@
+from ingest.records import LogRecord
+from ingest.source_registry import Setting, Source, Turn
+
+SOURCES = (
+    Source(
+        "logs",
+        Turn.LOGS,
+        "ingest.flink_logs.reading:read_files",
+        wanted=lambda run: run.cluster.logs.globs,
+        settings=(Setting("log_globs", "places", "--logs"),),
+        suffices=True,
+        tables=(LogRecord,),
+        files=True,
+    ),
+    Source(
+        "log_endpoint",
+        Turn.LAST,
+        "ingest.flink_logs.reading:read_endpoint",
+        wanted=lambda run: run.answers and run.cluster.logs.endpoint and not run.cluster.logs.globs,
+        tables=(LogRecord,),
+    ),
+)

@@ -1,0 +1,41 @@
+"""What one cycle asks a cluster's JobManager and its History Server."""
+
+from dataclasses import replace
+
+from ingest.cluster_run import ClusterRun
+from ingest.flink_rest import flame_graphs, thread_dumps
+from ingest.flink_rest.collector import collect_cluster
+from ingest.flink_rest.history_server import read_history
+from ingest.flink_rest.starting_tasks import taskmanagers_of
+from ingest.source_read import SourceRead
+
+
+async def read_jobmanager(run: ClusterRun) -> SourceRead:
+    cluster, shard = run.cluster, run.shard
+    found = await collect_cluster(
+        cluster, run.part("rest"), shard.at, limits=shard.limits, gate=shard.gates.of(cluster.url), cycle_s=shard.cycle_s
+    )
+    run.rest, run.reachable = found, found.reachable
+    run.requests += found.requests
+    return SourceRead(found.observed, found.cursor, error=found.error)
+
+
+async def read_history_server(run: ClusterRun) -> SourceRead:
+    async with run.client(run.cluster.history_url) as client:
+        found = await read_history(client, run.cluster.name, run.part("history"), run.shard.at)
+    return replace(found, reachable=found.reachable is not False)
+
+
+async def ask_flame_graphs(run: ClusterRun) -> None:
+    version = run.rest.flink_version if run.rest else None
+    async with run.client(run.cluster.url) as client:
+        run.told["flame_graphs"] = await flame_graphs.request(client, run.cluster.flame_graphs, version, run.shard.at)
+
+
+async def ask_thread_dumps(run: ClusterRun) -> None:
+    version = run.rest.flink_version if run.rest else None
+    more = taskmanagers_of(run.slow_to_start, thread_dumps.DUMPS_PER_CYCLE)
+    wanted = tuple(dict.fromkeys((*run.cluster.thread_dumps, *more)))
+    async with run.client(run.cluster.url) as client:
+        run.told["thread_dumps"] = await thread_dumps.request(client, wanted, version, run.shard.at)
+    run.told["starting"] = run.slow_to_start

@@ -1,0 +1,36 @@
+"""What a JobManager is asked, and a History Server."""
+
+from ingest.records import Checkpoint, Job, JobException, TaskManager, VertexCheckpoint, VertexGauges, VertexMetrics, VertexStart
+from ingest.source_registry import Setting, Source, Turn
+
+_OF_JOBS = (Job, Checkpoint, VertexCheckpoint, VertexStart, JobException)
+_READING = "ingest.flink_rest.reading"
+
+SOURCES = (
+    Source(
+        "rest",
+        Turn.JOBMANAGER,
+        f"{_READING}:read_jobmanager",
+        wanted=lambda run: run.cluster.url,
+        settings=(Setting("url", "address"),),
+        suffices=True,
+        tables=(*_OF_JOBS, VertexMetrics, VertexGauges, TaskManager),
+    ),
+    Source(
+        "history",
+        Turn.JOBS,
+        f"{_READING}:read_history_server",
+        wanted=lambda run: run.cluster.history_url,
+        settings=(Setting("history_url", "address", "--history"),),
+        suffices=True,
+        tables=_OF_JOBS,
+    ),
+    Source(
+        "flame_graphs", Turn.ASKED_FOR, f"{_READING}:ask_flame_graphs",
+        wanted=lambda run: run.answers and run.cluster.flame_graphs,
+    ),
+    Source(
+        "thread_dumps", Turn.ASKED_FOR, f"{_READING}:ask_thread_dumps",
+        wanted=lambda run: run.answers and (run.cluster.thread_dumps or run.slow_to_start),
+    ),
+)  # fmt: skip

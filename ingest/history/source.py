@@ -1,0 +1,15 @@
+from ingest.records import Checkpoint, Job, JobException, VertexCheckpoint, VertexStart
+from ingest.source_registry import Setting, Source, Turn
+
+SOURCES = (
+    Source(
+        "archive",
+        Turn.JOBS,
+        "ingest.history.archives:read_new",
+        wanted=lambda run: run.cluster.archive_dir,
+        settings=(Setting("archive_dir", "place", "--archive"),),
+        suffices=True,
+        tables=(Job, Checkpoint, VertexCheckpoint, VertexStart, JobException),
+        files=True,
+    ),
+)

@@ -1,0 +1,17 @@
+from ingest.records import LogRecord
+from ingest.source_registry import Setting, Source, Turn
+
+SOURCES = (
+    Source(
+        "log_store",
+        Turn.LOGS,
+        "ingest.log_stores.collector:read_store",
+        wanted=lambda run: run.cluster.log_store,
+        settings=(
+            Setting("log_store_kind", "choice"),
+            Setting("log_store_url", "address", "--log-store"),
+        ),
+        suffices=True,
+        tables=(LogRecord,),
+    ),
+)

@@ -1,0 +1,13 @@
+from ingest.records import Reference, Snapshot
+from ingest.source_registry import Source, Turn
+
+SOURCES = (
+    Source(
+        "metadata",
+        Turn.LAST,
+        "ingest.metadata.evidence:read_wanted",
+        wanted=lambda run: run.cluster.metadata.enabled,
+        tables=(Reference, Snapshot),
+        files=True,
+    ),
+)

@@ -1,0 +1,13 @@
+from ingest.records import NameNodeSample
+from ingest.source_registry import Setting, Source, Turn
+
+SOURCES = (
+    Source(
+        "namenode_jmx",
+        Turn.BESIDE,
+        "ingest.namenode_jmx.collector:read_namenode",
+        wanted=lambda run: run.cluster.settings.get("namenode_jmx_url"),
+        settings=(Setting("namenode_jmx_url", "address", "--namenode-jmx"),),
+        tables=(NameNodeSample,),
+    ),
+)

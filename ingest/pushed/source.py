@@ -1,0 +1,15 @@
+from ingest.records import Job, TaskManager, VertexGauges, VertexMetrics
+from ingest.source_registry import Setting, Source, Turn
+
+SOURCES = (
+    Source(
+        "pushed_metrics",
+        Turn.METRICS,
+        "ingest.pushed.metrics:read_new",
+        wanted=lambda run: run.cluster.pushed_metrics,
+        settings=(Setting("logs_are_pushed", "choice", "--pushed-logs"),),
+        suffices=True,
+        tables=(Job, VertexMetrics, VertexGauges, TaskManager),
+        files=True,
+    ),
+)

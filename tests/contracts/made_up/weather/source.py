@@ -1,0 +1,40 @@
+from pathlib import Path
+
+from ingest.cluster_run import ClusterRun
+from ingest.flink_rest.client import RestClient
+from ingest.records import LogRecord, Observed
+from ingest.source_read import SourceRead
+from ingest.source_registry import Setting, Source, Turn
+
+
+async def read(run: ClusterRun) -> SourceRead:
+    at, turns = run.shard.at(), run.part("weather").get("turns", 0)
+    url = run.cluster.settings["weather_url"]
+    async with run.asking(RestClient(url, gate=run.shard.gates.of(url))) as client:
+        sky = (await client.get("/sky"))["sky"]
+    record = LogRecord("station", at, "INFO", "weather", f"{sky}, {turns}", f"{turns:032}", 0, "sky", 0)
+    return SourceRead((Observed(run.cluster.name, at, "weather", (record,)),), {"turns": turns + 1}, reachable=True)
+
+
+def read_almanac(run: ClusterRun) -> SourceRead:
+    return SourceRead((), {"read": (Path(run.cluster.settings["almanac_dir"]) / "almanac.txt").read_text()})
+
+
+SOURCES = (
+    Source(
+        "weather",
+        Turn.BESIDE,
+        "ingest.weather.source:read",
+        wanted=lambda run: run.cluster.settings.get("weather_url"),
+        settings=(Setting("weather_url", "address", "--weather"),),
+        tables=(LogRecord,),
+    ),
+    Source(
+        "almanac",
+        Turn.BESIDE,
+        "ingest.weather.source:read_almanac",
+        wanted=lambda run: run.cluster.settings.get("almanac_dir"),
+        settings=(Setting("almanac_dir", "place", "--almanac"),),
+        files=True,
+    ),
+)
