@@ -1,6 +1,6 @@
-"""What one cycle read of one source of a cluster."""
+"""What one cycle read of one source of a cluster, and what a connection test saw of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ingest.records import Observed, Skip
@@ -20,3 +20,14 @@ class SourceRead:
     error: str | None = None
     jobs_seen: int = 0
     behind: bool = False
+
+
+@dataclass(slots=True)
+class ProbeNotes:
+    """``sees`` and ``misses`` are short sentences for a person."""
+
+    sees: list[str] = field(default_factory=list)
+    misses: list[str] = field(default_factory=list)
+    flink_version: str | None = None
+    jobs: int | None = None
+    taskmanagers: int | None = None

@@ -55,6 +55,9 @@ class Source:
     it asks over a network (on the event loop, all clusters of a shard at once), a function where it
     reads ``files`` (in the collector's thread, once the endpoints are read). ``wanted``: whether.
     The first of its settings declares it; ``suffices``: a cluster may have this source alone.
+
+    ``probe`` is as ``reader`` what a connection test asks; it gets :class:`ingest.source_read.ProbeNotes`
+    to fill, too. ``subject``: what did not answer, where it does not.
     """
 
     name: str
@@ -65,6 +68,8 @@ class Source:
     tables: tuple[type[Record], ...] = ()
     files: bool = False
     suffices: bool = False
+    subject: str = ""
+    probe: str = ""
 
     def read(self, run: "ClusterRun") -> Any:
         return pkgutil.resolve_name(self.reader)(run)

@@ -1,13 +1,14 @@
 """Tests log globs: what would be read, and whether the declared layout and time zone fit."""
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError
 from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import is_packed, process_of
+from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
 from ingest.wording import count_text
 
@@ -16,17 +17,17 @@ ZONE_TOLERANCE = timedelta(minutes=20)
 """A busy log's last line is about now; off by more than this, and by about whole half hours, its zone is wrong."""
 
 
-@dataclass(slots=True)
-class LogProbe:
-    """Short sentences for a person."""
+def probe(run: ClusterRun, notes: ProbeNotes) -> None:
+    logs = run.cluster.logs
+    if not run.cluster.log_store or len(logs.globs) > 1:  # that one has the lines of the store
+        found = probe_logs(logs, run.shard.at())
+        notes.sees += found.sees
+        notes.misses += found.misses
 
-    sees: list[str] = field(default_factory=list)
-    misses: list[str] = field(default_factory=list)
 
-
-def probe_logs(logs: LogSource, now: datetime) -> LogProbe:
+def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
     """What the globs match, whether it has the declared layout, and whether the declared time zone can be right."""
-    result = LogProbe()
+    result = ProbeNotes()
     try:
         layout = layout_of(logs.layout)
         zone = zone_of(logs.time_zone, layout)

@@ -9,6 +9,8 @@ SOURCES = (
         wanted=lambda run: run.cluster.logs.globs,
         settings=(Setting("log_globs", "places", "--logs"),),
         suffices=True,
+        subject="The log storage",
+        probe="ingest.flink_logs.probe:probe",
         tables=(LogRecord,),
         files=True,
     ),

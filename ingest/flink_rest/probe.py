@@ -1,30 +1,27 @@
 """Tests a connection: what Weir would read of a cluster, and what it would miss. Nothing is stored."""
 
 import asyncio
-import time
-from collections.abc import Awaitable
-from dataclasses import dataclass, field
+import pkgutil
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ingest.cluster_run import ClusterRun, Shard
 from ingest.errors import IngestError
 from ingest.flink_ids import is_flink_id
 from ingest.flink_logs.endpoint import listed_logs
 from ingest.flink_logs.layouts import layout_of, zone_of
-from ingest.flink_logs.probe import probe_logs
-from ingest.flink_rest.client import RestClient, client_of
+from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer
-from ingest.flink_rest.gate import Gate
+from ingest.flink_rest.gate import Gates
+from ingest.flink_rest.limits import RequestLimits
 from ingest.flink_rest.metric_requests import names_for, subtask_paths
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
-from ingest.history.listing import ArchiveDirectory
-from ingest.log_stores.opening import client_of as store_client
-from ingest.log_stores.probe import probe_store
-from ingest.prometheus.client import prometheus_client
-from ingest.prometheus.probe import probe_prometheus
-from ingest.sources import ClusterSource, LogSource, LogStoreSource, PrometheusSource
+from ingest.source_read import ProbeNotes
+from ingest.source_registry import Source, sources
+from ingest.sources import ClusterSource, LogSource
 from ingest.wording import count_text
 
 GATHERING_PAUSE_S = 2
@@ -48,49 +45,30 @@ def probe(source: ClusterSource, timeout_s: float = 30) -> Probe:
     return asyncio.run(_probe(source, timeout_s))
 
 
-@dataclass(slots=True)
-class _ProbeNotes:
-    sees: list[str] = field(default_factory=list)
-    misses: list[str] = field(default_factory=list)
-    flink_version: str | None = None
-    jobs: int | None = None
-    taskmanagers: int | None = None
-
-
-async def _probe(source: ClusterSource, timeout_s: float) -> Probe:
-    notes = _ProbeNotes()
-    parts: list[tuple[str, Awaitable[None]]] = []
-    if source.url:
-        parts.append(("The JobManager", _probe_rest(source, notes)))
-    if source.history_url:
-        parts.append(("The History Server", _probe_history(source, notes)))
-    if source.prometheus:
-        parts.append(("Prometheus", _probe_prometheus(source, source.prometheus, notes)))
-    if source.log_store:
-        parts.append(("The store of logs", _probe_log_store(source, source.log_store, notes)))
-    if source.archive_dir:
-        parts.append(("The archive directory", asyncio.to_thread(_probe_archive, source.archive_dir, notes)))
-    if source.logs.globs and not (source.log_store and len(source.logs.globs) == 1):
-        parts.append(("The log storage", asyncio.to_thread(_probe_logs, source, notes)))
+async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
+    notes, run = ProbeNotes(), ClusterRun(cluster, {}, Shard(lambda: datetime.now(UTC), 0, RequestLimits(), gates=Gates(1)))
+    asked = [source for source in sources() if source.probe and source.wanted(run)]
     # Together: a source that hangs must not eat the time of those that answer.
-    await asyncio.gather(*(_bounded(subject, part, timeout_s, notes) for subject, part in parts))
-    if not parts:
+    await asyncio.gather(*(_bounded(source, run, timeout_s, notes) for source in asked))
+    if not asked:
         notes.misses.append("Neither an address nor Prometheus nor logs nor archives are given: there is nothing to see.")
     return Probe(bool(notes.sees), tuple(notes.sees), tuple(notes.misses), notes.flink_version, notes.jobs, notes.taskmanagers)
 
 
-async def _bounded(subject: str, part: Awaitable[None], timeout_s: float, notes: _ProbeNotes) -> None:
+async def _bounded(source: Source, run: ClusterRun, timeout_s: float, notes: ProbeNotes) -> None:
+    probed = pkgutil.resolve_name(source.probe)
     try:
         async with asyncio.timeout(timeout_s):
-            await part
+            await (asyncio.to_thread(probed, run, notes) if source.files else probed(run, notes))
     except TimeoutError:
-        notes.misses.append(f"{subject} did not answer within {timeout_s:g} s.")
+        notes.misses.append(f"{source.subject} did not answer within {timeout_s:g} s.")
     except IngestError as error:
         notes.misses.append(str(error))
 
 
-async def _probe_rest(source: ClusterSource, notes: _ProbeNotes) -> None:
-    async with client_of(source, source.url, Gate(same_path_pause_s=1)) as client:
+async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
+    logs = run.cluster.logs
+    async with run.client(run.cluster.url) as client:
         overview = await client.get("/overview")
         version = overview.get("flink-version") if isinstance(overview, dict) else None
         if not is_version(version):  # then it is no JobManager, and what it says is not repeated
@@ -100,8 +78,8 @@ async def _probe_rest(source: ClusterSource, notes: _ProbeNotes) -> None:
         managers = overview.get("taskmanagers")
         notes.taskmanagers = managers if isinstance(managers, int) else None
         _say_version(notes)
-        if source.logs.globs or source.logs.endpoint:
-            _compare_zones(await _answer_or_miss(client, "/config", "time zone", notes), source.logs, notes)
+        if logs.globs or logs.endpoint:
+            _compare_zones(await _answer_or_miss(client, "/config", "time zone", notes), logs, notes)
         jobs = _jobs(await client.get("/jobs/overview"))
         notes.jobs = len(jobs)
         running = [job_id for job_id, state in jobs if state not in TERMINAL]
@@ -110,25 +88,11 @@ async def _probe_rest(source: ClusterSource, notes: _ProbeNotes) -> None:
             await _probe_job(client, running[0], notes)
         else:
             notes.misses.append("checkpoints and metrics cannot be tested while no job runs")
-        if not source.logs.globs:
-            await _probe_log_endpoint(client, source.logs, notes)
+        if not logs.globs:
+            await _probe_log_endpoint(client, logs, notes)
 
 
-async def _probe_prometheus(source: ClusterSource, prometheus: PrometheusSource, notes: _ProbeNotes) -> None:
-    async with prometheus_client(source, prometheus) as client:
-        sees, misses = await probe_prometheus(client, prometheus, int(time.time()))
-    notes.sees += sees
-    notes.misses += misses
-
-
-async def _probe_log_store(source: ClusterSource, store: LogStoreSource, notes: _ProbeNotes) -> None:
-    async with store_client(store, source.tls, Gate(same_path_pause_s=1)) as client:
-        sees, misses = await probe_store(client, store, time.time_ns())
-    notes.sees += sees
-    notes.misses += misses
-
-
-def _say_version(notes: _ProbeNotes) -> None:
+def _say_version(notes: ProbeNotes) -> None:
     managers = "an unknown number of TaskManagers" if notes.taskmanagers is None else count_text(notes.taskmanagers, "TaskManager")
     notes.sees.append(f"REST of Flink {notes.flink_version}, {managers}")
     if not is_known(notes.flink_version):
@@ -137,7 +101,7 @@ def _say_version(notes: _ProbeNotes) -> None:
         notes.misses.append("busy time and incremental checkpoint sizes: this release does not report them")
 
 
-def _compare_zones(config: Any, logs: LogSource, notes: _ProbeNotes) -> None:
+def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
     """Log lines carry no zone, but the JobManager reports the offset of its own process, which is that of its log."""
     offset_ms = config.get("timezone-offset") if isinstance(config, dict) else None
     try:
@@ -152,7 +116,7 @@ def _compare_zones(config: Any, logs: LogSource, notes: _ProbeNotes) -> None:
     notes.misses.append(f"logs: the JobManager runs in {name} (UTC{hours:+g} h), its logs are declared as {logs.time_zone}")
 
 
-async def _probe_job(client: RestClient, job_id: str, notes: _ProbeNotes) -> None:
+async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None:
     """One running job stands for all."""
     checkpoints = await _answer_or_miss(client, f"/jobs/{job_id}/checkpoints", "checkpoints", notes)
     counts = checkpoints.get("counts") if isinstance(checkpoints, dict) else None
@@ -178,7 +142,7 @@ async def _probe_job(client: RestClient, job_id: str, notes: _ProbeNotes) -> Non
         notes.misses.append("metrics are empty; Flink may still be gathering them, try again in a minute")
 
 
-async def _answer_or_miss(client: RestClient, path: str, what: str, notes: _ProbeNotes) -> Any:
+async def _answer_or_miss(client: RestClient, path: str, what: str, notes: ProbeNotes) -> Any:
     try:
         return await client.get(path)
     except IngestError as error:
@@ -186,7 +150,7 @@ async def _answer_or_miss(client: RestClient, path: str, what: str, notes: _Prob
         return None
 
 
-async def _probe_log_endpoint(client: RestClient, logs: LogSource, notes: _ProbeNotes) -> None:
+async def _probe_log_endpoint(client: RestClient, logs: LogSource, notes: ProbeNotes) -> None:
     if not logs.endpoint:
         notes.misses.append("logs: no glob is given and the log endpoint is turned off")
         return
@@ -204,21 +168,10 @@ async def _probe_log_endpoint(client: RestClient, logs: LogSource, notes: _Probe
         notes.misses.append("the JobManager serves no log files; give log globs")
 
 
-async def _probe_history(source: ClusterSource, notes: _ProbeNotes) -> None:
-    async with client_of(source, source.history_url, Gate(same_path_pause_s=1)) as client:
+async def probe_history_server(run: ClusterRun, notes: ProbeNotes) -> None:
+    async with run.client(run.cluster.history_url) as client:
         jobs = _jobs(await client.get("/jobs/overview"))
         notes.sees.append(f"History Server: {count_text(len(jobs), 'ended job')}")
-
-
-def _probe_archive(directory: str, notes: _ProbeNotes) -> None:
-    files = ArchiveDirectory(directory).files()
-    notes.sees.append(f"archive directory: {count_text(len(files), 'archived job')}")
-
-
-def _probe_logs(source: ClusterSource, notes: _ProbeNotes) -> None:
-    found = probe_logs(source.logs, datetime.now(UTC))
-    notes.sees += found.sees
-    notes.misses += found.misses
 
 
 def _jobs(body: Any) -> list[tuple[str, str]]:

@@ -14,6 +14,8 @@ SOURCES = (
         wanted=lambda run: run.cluster.url,
         settings=(Setting("url", "address"),),
         suffices=True,
+        subject="The JobManager",
+        probe="ingest.flink_rest.probe:probe_jobmanager",
         tables=(*_OF_JOBS, VertexMetrics, VertexGauges, TaskManager),
     ),
     Source(
@@ -23,6 +25,8 @@ SOURCES = (
         wanted=lambda run: run.cluster.history_url,
         settings=(Setting("history_url", "address", "--history"),),
         suffices=True,
+        subject="The History Server",
+        probe="ingest.flink_rest.probe:probe_history_server",
         tables=_OF_JOBS,
     ),
     Source(

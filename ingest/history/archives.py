@@ -14,7 +14,8 @@ from ingest.flink_rest.assembly import observe_job
 from ingest.history.archive import job_readings
 from ingest.history.listing import ArchiveDirectory, ArchiveFile
 from ingest.records import Observed, Skip
-from ingest.source_read import SourceRead
+from ingest.source_read import ProbeNotes, SourceRead
+from ingest.wording import count_text
 
 MAX_ARCHIVE_BYTES = 128 * 1024 * 1024
 MAX_BYTES_PER_CYCLE = 256 * 1024 * 1024
@@ -23,6 +24,11 @@ MAX_FILES_PER_CYCLE = 1_000
 
 def read_new(run: ClusterRun) -> SourceRead:
     return read_archives(run.cluster.archive_dir, run.cluster.name, run.part("archive"), run.shard.at())
+
+
+def probe(run: ClusterRun, notes: ProbeNotes) -> None:
+    files = ArchiveDirectory(run.cluster.archive_dir).files()
+    notes.sees.append(f"archive directory: {count_text(len(files), 'archived job')}")
 
 
 def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None, at: datetime) -> SourceRead:

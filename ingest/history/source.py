@@ -9,6 +9,8 @@ SOURCES = (
         wanted=lambda run: run.cluster.archive_dir,
         settings=(Setting("archive_dir", "place", "--archive"),),
         suffices=True,
+        subject="The archive directory",
+        probe="ingest.history.archives:probe",
         tables=(Job, Checkpoint, VertexCheckpoint, VertexStart, JobException),
         files=True,
     ),

@@ -12,6 +12,8 @@ SOURCES = (
             Setting("log_store_url", "address", "--log-store"),
         ),
         suffices=True,
+        subject="The store of logs",
+        probe="ingest.log_stores.probe:probe",
         tables=(LogRecord,),
     ),
 )

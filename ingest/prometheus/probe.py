@@ -2,26 +2,30 @@
 
 from urllib.parse import urlencode
 
+from ingest.cluster_run import ClusterRun
 from ingest.flink_rest.client import RestClient
+from ingest.prometheus.client import prometheus_client
 from ingest.prometheus.matrix import series
 from ingest.prometheus.names import JOB_NAMES, TASK, selector, spelled
+from ingest.source_read import ProbeNotes
 from ingest.sources import PrometheusSource
 from ingest.wording import count_text
 
 
-async def probe_prometheus(client: RestClient, source: PrometheusSource, now_s: int) -> tuple[list[str], list[str]]:
-    """Short sentences of what is seen and what is missing; raises what the client raises, and ``Skipped`` for no answer of Prometheus."""
-    jobs = await _labels(client, selector(JOB_NAMES, source.selector), now_s)
-    tasks = await _labels(client, selector([spelled(TASK, "numRecordsIn")], source.selector), now_s)
+async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
+    """Raises what the client raises, and ``Skipped`` for no answer of Prometheus."""
+    source, now_s = run.cluster.prometheus or PrometheusSource(""), int(run.shard.at().timestamp())
+    async with run.asking(prometheus_client(run.cluster, source, run.shard.gates.of(source.url))) as client:
+        jobs = await _labels(client, selector(JOB_NAMES, source.selector), now_s)
+        tasks = await _labels(client, selector([spelled(TASK, "numRecordsIn")], source.selector), now_s)
     of = f"{{{source.selector}}}" if source.selector else "it scrapes"
-    misses = []
     if not jobs:
-        misses.append(f"Prometheus: no series of a JobManager among what {of}; is Flink's Prometheus reporter on, and scraped?")
+        notes.misses.append(f"Prometheus: no series of a JobManager among what {of}; is Flink's Prometheus reporter on, and scraped?")
     if not tasks:
-        misses.append(f"Prometheus: no series of tasks among what {of}; are the TaskManagers scraped?")
+        notes.misses.append(f"Prometheus: no series of tasks among what {of}; are the TaskManagers scraped?")
     found = len({labels.get("job_id") for labels in jobs})
-    sees = [f"Prometheus: {count_text(found, 'job')}, {count_text(len(tasks), 'subtask')}"] if jobs or tasks else []
-    return sees, misses
+    if jobs or tasks:
+        notes.sees.append(f"Prometheus: {count_text(found, 'job')}, {count_text(len(tasks), 'subtask')}")
 
 
 async def _labels(client: RestClient, query: str, now_s: int) -> list[dict[str, str]]:

@@ -9,6 +9,8 @@ SOURCES = (
         wanted=lambda run: run.cluster.prometheus,
         settings=(Setting("prometheus_url", "address", "--prometheus"),),
         suffices=True,
+        subject="Prometheus",
+        probe="ingest.prometheus.probe:probe",
         tables=(Job, VertexMetrics, VertexGauges, TaskManager),
     ),
 )

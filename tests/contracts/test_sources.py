@@ -10,6 +10,7 @@ import pytest
 
 import ingest
 from ingest.flink_rest.limits import RequestLimits
+from ingest.flink_rest.probe import probe
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLE_OF_RECORD
 from ingest.records import Skip
@@ -44,6 +45,7 @@ def test_a_new_source_is_collected_by_its_folder_alone(lake: Lake) -> None:
         (first,) = collect_shard([cluster], {}, lake, at=lambda: AT)
         later = AT + timedelta(seconds=30)
         (again,) = collect_shard([cluster], {"a": first.cursor}, lake, at=lambda: later)
+        assert probe(cluster).sees == ("weather: 1 station",)
     assert {(row["source"], row["message"]) for row in rows(lake, "log_records")} == {("weather", "clear, 0"), ("weather", "clear, 1")}
     assert (first.reachable, first.requests, again.cursor["weather"]) == (True, 1, {"turns": 2})
     assert "weather_url" in {setting.field for setting in settings("address")}
@@ -74,8 +76,10 @@ def test_names_and_settings_are_declared_once() -> None:
 
 
 @pytest.mark.parametrize("source", sources(), ids=lambda source: source.name)
-def test_a_reader_is_a_coroutine_unless_it_reads_files(source: Source) -> None:
-    assert inspect.iscoroutinefunction(pkgutil.resolve_name(source.reader)) is not source.files
+def test_what_reads_and_probes_is_a_coroutine_unless_it_reads_files(source: Source) -> None:
+    for name in filter(None, (source.reader, source.probe)):
+        assert inspect.iscoroutinefunction(pkgutil.resolve_name(name)) is not source.files
+    assert bool(source.probe) is bool(source.subject)
 
 
 def test_every_table_of_the_lake_is_declared_by_a_source() -> None:

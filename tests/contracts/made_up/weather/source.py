@@ -3,7 +3,7 @@ from pathlib import Path
 from ingest.cluster_run import ClusterRun
 from ingest.flink_rest.client import RestClient
 from ingest.records import LogRecord, Observed
-from ingest.source_read import SourceRead
+from ingest.source_read import ProbeNotes, SourceRead
 from ingest.source_registry import Setting, Source, Turn
 
 
@@ -14,6 +14,11 @@ async def read(run: ClusterRun) -> SourceRead:
         sky = (await client.get("/sky"))["sky"]
     record = LogRecord("station", at, "INFO", "weather", f"{sky}, {turns}", f"{turns:032}", 0, "sky", 0)
     return SourceRead((Observed(run.cluster.name, at, "weather", (record,)),), {"turns": turns + 1}, reachable=True)
+
+
+async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
+    found = await read(run)
+    notes.sees += [f"weather: {len(found.observed)} station"]
 
 
 def read_almanac(run: ClusterRun) -> SourceRead:
@@ -27,6 +32,8 @@ SOURCES = (
         "ingest.weather.source:read",
         wanted=lambda run: run.cluster.settings.get("weather_url"),
         settings=(Setting("weather_url", "address", "--weather"),),
+        subject="The weather station",
+        probe="ingest.weather.source:probe",
         tables=(LogRecord,),
     ),
     Source(
