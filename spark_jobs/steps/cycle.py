@@ -107,7 +107,7 @@ class Cycle(ABC):
         """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobUpdate`."""
         parts = dict(self._parts_of_life)
         if self._names_executions:
-            known, events = self._executions.rows, self._read_events.rows
+            known, events = self._executions.rows, self._read_events.rows.select(locations.LOSS.names)
             parts["executions"] = self._mapped(known, executions.newly_placed_batches, EXECUTION)
             lines = self._mapped(events, locations.loss_batches, locations.LOSS)
             rows = self._in_order({"executions": known, "lines": lines}, CLUSTER)

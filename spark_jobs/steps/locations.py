@@ -99,10 +99,10 @@ def _by_deployment(row: Row) -> Any:
 
 
 def loss_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of events those about the end of a TaskManager that they name, as ``LOSS``."""
+    """Of events as ``LOSS`` those about the end of a TaskManager that they name."""
     for batch in batches:
         is_loss = pc.is_in(batch["kind"], pa.array(KINDS_OF_LOSS))
-        yield batch.filter(pc.and_(is_loss, pc.is_valid(batch["container"]))).select(LOSS.names)
+        yield batch.filter(pc.and_(is_loss, pc.is_valid(batch["container"])))
 
 
 def taskmanager_line_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

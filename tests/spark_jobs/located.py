@@ -21,6 +21,6 @@ def located(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:
 
 
 def taskmanager_lines(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:
-    lines = mapped(events, locations.loss_batches, locations.LOSS)
+    lines = mapped(events.select(locations.LOSS.names), locations.loss_batches, locations.LOSS)
     rows = in_order({"executions": learnt(events, carried), "lines": lines}, CLUSTER)
     return mapped(rows, locations.taskmanager_line_batches, TASKMANAGER_LINE)
