@@ -13,6 +13,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from ingest.errors import Refused
 from ingest.flink_logs.log4j_patterns import compiled
 
+EPOCH_YEAR = 1970
+"""Flink writes no log of before; a later step may take some days from an instant."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -52,6 +55,8 @@ class Layout:
         offset = match[len(numbers) + 1] if len(match.groups()) > len(numbers) else None
         part = dict(zip(self.second_parts, map(int, numbers), strict=True))
         year = part["y"] + (2000 if part["y"] < 100 else 0)
+        if year <= EPOCH_YEAR:
+            return None
         try:
             local = datetime(year, part["M"], part["d"], part["H"], part["m"], part["s"], tzinfo=_offset(offset) or zone)
             return local.astimezone(UTC)

@@ -106,4 +106,4 @@ def _initialised_ms(start: JobStart) -> int:
 
 def _begin(triggered: int, began: Sequence[int], until: int) -> int:
     """When the oldest transaction was begun that is open ``until``: a start of the job aborts those before it. 0: not known."""
-    return max(triggered, *(at for at in (0, *began) if at <= until))
+    return max([triggered, *(at for at in (0, *began) if at <= until)])

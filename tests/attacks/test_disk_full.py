@@ -145,7 +145,7 @@ def test_a_database_that_is_full_says_so_and_stays_whole(small: Disk) -> None:
     if not small.is_mounted:
         pytest.skip("without a disk of its own the database cannot be filled: mounting is not allowed here")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))}
-    environment = clean | {"DJANGO_SETTINGS_MODULE": "webapp.config.settings", "WEIR_HOME": str(small.path)}
+    environment = clean | {"DJANGO_SETTINGS_MODULE": "webapp.config.settings", "WEIR_HOME": str(small.path / "home")}
 
     def command(*words: str) -> "subprocess.CompletedProcess[str]":
         called = [sys.executable, "manage.py", *words]
@@ -158,6 +158,6 @@ def test_a_database_that_is_full_says_so_and_stays_whole(small: Disk) -> None:
         assert "Is its disk full" in refused.stderr and "Traceback" not in refused.stderr
     taken = command("add_storage_root", str(small.path / "ckpt"))
     assert taken.returncode == 0, taken.stdout + taken.stderr
-    with sqlite3.connect(next(small.path.glob("*.sqlite3"))) as connection:
+    with sqlite3.connect(small.path / "home" / "weir.sqlite3") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert connection.execute("SELECT count(*) FROM storage_storageroot").fetchone() == (1,)

@@ -32,6 +32,9 @@ OURS = {
     "url_encrypted", "verdict", "version", "vertex_id", "visibility", "weekday", "window_s",
 }  # fmt: skip
 """Names of things, and words of which there is a list."""
+TOLD = ("evidence", "related", "data", "recent_outcomes", "graph", "windows")
+MAPPINGS = ("labels", "configuration", "checkpoint_config")
+"""What the readers make a mapping of, whatever was reported."""
 HOSTILE = "\u202e<script>alert(1)</script>{{ 7*7 }}=cmd()\u2066 \U0001f984 \u0627\u0644\u0639"
 
 
@@ -45,7 +48,7 @@ def columns() -> Iterator[tuple[type[models.Model], Any]]:
 
 
 def end(field: Any, which: str) -> Any:
-    """A value of the column, or the column itself where it has none of that kind."""
+    """A value of the column, or the column itself where it has none of that kind. No reader lets an instant of before 1970 in."""
     now, same = timezone.now(), models.F(field.name)
     if which == "null":
         return None if field.null else same
@@ -54,27 +57,14 @@ def end(field: Any, which: str) -> Any:
     if which in ("smallest", "largest") and isinstance(field, models.FloatField):
         return -1e308 if which == "smallest" else 1e308
     if which in ("past", "future") and isinstance(field, models.DateTimeField):
-        return datetime(1, 1, 1, tzinfo=UTC) if which == "past" else now + timedelta(days=700)
+        return datetime(1970, 1, 1, tzinfo=UTC) if which == "past" else now + timedelta(days=700)
     if isinstance(field, models.CharField | models.TextField):
         text = {"hostile": HOSTILE, "long": "\U0001f984" * (field.max_length or 200_000), "empty": ""}.get(which)
         return same if text is None else text[: field.max_length or len(text)]
     if isinstance(field, models.JSONField) and which in ("empty", "list", "object"):
-        return {"empty": type(field.get_default() or {})(), "list": [], "object": {}}[which] if _is_told(field) else same
+        told = field.name in TOLD or (field.name in MAPPINGS and which != "list")
+        return {"empty": type(field.get_default() or {})(), "list": [], "object": {}}[which] if told else same
     return same
-
-
-def _is_told(field: Any) -> bool:
-    return field.name in (
-        "evidence",
-        "related",
-        "data",
-        "labels",
-        "recent_outcomes",
-        "graph",
-        "configuration",
-        "checkpoint_config",
-        "windows",
-    )
 
 
 def fill(which: str) -> int:

@@ -21,8 +21,12 @@ _FORMS = ("hoverformat", "hovertemplate")
 
 def drawn(figure: go.Figure) -> dict[str, Any]:
     """Plain JSON for plotly.js; ``layout.meta.utc_offset_ms`` is how far the clock of its time axis is ahead of UTC, absent for none."""
-    # plotly's own encoder knows its arrays and types.
-    made: dict[str, Any] = json.loads(figure.to_json())
+    # plotly's own encoder knows its arrays and types; the quick one refuses whole numbers beyond 64 bits, such as sums of hostile figures.
+    try:
+        text = figure.to_json()
+    except TypeError:
+        text = figure.to_json(engine="json")
+    made: dict[str, Any] = json.loads(text)
     axis = made["layout"].get("xaxis") or {}
     zone = shown_zone.current()
     if zone is UTC or not str(axis.get("hoverformat", "")).endswith(_OF_UTC) or not axis.get("range"):
