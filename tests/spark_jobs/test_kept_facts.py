@@ -14,10 +14,10 @@ from ingest.records import Observed, Skip
 from spark_jobs import kept_facts
 from spark_jobs import manifest as manifests
 from spark_jobs.__main__ import main
-from spark_jobs.jobs.recompute import JOB_STATE
 from spark_jobs.kept_facts import TABLE, UNFINISHED, keep, taken
 from spark_jobs.manifest import Manifest
 from spark_jobs.previous_run import PreviousLost
+from spark_jobs.run_files import JOB_STATE
 from tests.webapp.pipeline.runs import AT, fact, row, write_run
 
 LATER = AT + timedelta(minutes=1)
