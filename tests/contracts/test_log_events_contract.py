@@ -16,9 +16,11 @@ from ingest.flink_logs.files import find, read_file
 from ingest.flink_logs.layouts import FLINK, Layout, layout_of
 from ingest.flink_logs.patterns import PATTERNS, TRACE_PATTERNS
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
+from spark_jobs.step_schemas import SERVED_EVENT
+from spark_jobs.transforms.event_batches import RECORD_COLUMNS, served_event_batches
 from spark_jobs.transforms.log_blocks import BLOCK_BYTES
-from spark_jobs.transforms.log_events import recognised
 from spark_jobs.transforms.log_records import by_block, numbered
+from spark_jobs.worker_rows import WorkerRows
 from tests.attacks.log_lines import hostile_lines
 from tests.attacks.scale import examples
 
@@ -43,7 +45,7 @@ def by_spark(
     records = numbered(read.where("record_hash is not null"))
     kept = records.withColumns({"cluster": F.lit("c"), "observed_at": F.lit(datetime(2026, 1, 1, tzinfo=UTC))}).persist()
     rows = {_key(row): (row.level, row.logger, row.message) for row in _collected(kept)}
-    events = {_key(row): row.asDict() for row in _collected(recognised(kept).frame())}
+    events = {_key(row): row.asDict() for row in _collected(WorkerRows(kept.select(*RECORD_COLUMNS, "message"), served_event_batches, SERVED_EVENT).frame())}
     kept.unpersist()
     for event in events.values():
         for name in ("cluster", "observed_at", "fields", "served_reason"):
