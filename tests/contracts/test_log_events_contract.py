@@ -45,7 +45,10 @@ def by_spark(
     records = numbered(read.where("record_hash is not null"))
     kept = records.withColumns({"cluster": F.lit("c"), "observed_at": F.lit(datetime(2026, 1, 1, tzinfo=UTC))}).persist()
     rows = {_key(row): (row.level, row.logger, row.message) for row in _collected(kept)}
-    events = {_key(row): row.asDict() for row in _collected(WorkerRows(kept.select(*RECORD_COLUMNS, "message"), served_event_batches, SERVED_EVENT).frame())}
+    events = {
+        _key(row): row.asDict()
+        for row in _collected(WorkerRows(kept.select(*RECORD_COLUMNS, "message"), served_event_batches, SERVED_EVENT).frame())
+    }
     kept.unpersist()
     for event in events.values():
         for name in ("cluster", "observed_at", "fields", "served_reason"):
