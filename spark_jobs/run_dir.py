@@ -16,7 +16,7 @@ from spark_jobs.worker_rows import WorkerRows
 
 STATE_SCHEMA = "cluster string, job_id string, packed binary"
 _WRITTEN_STATE = "cluster string, job_id string, state binary"
-_VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
+VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
 """A flipped byte that still unpacks would otherwise be remembered for ever. Writers leave sums; readers verify them only on request."""
 
 
@@ -102,7 +102,7 @@ class Carried:
         if not files or self.previous is None:
             return self.session.createDataFrame([], STATE_SCHEMA)
         base = hadoop_path(absolute_root(self.previous.run_dir))
-        read = self.session.read.options(**_VERIFIED).schema(_WRITTEN_STATE).parquet(*(without_globs(f"{base}/{file}") for file in files))
+        read = self.session.read.options(**VERIFIED).schema(_WRITTEN_STATE).parquet(*(without_globs(f"{base}/{file}") for file in files))
         return read.where("state is not null").withColumnRenamed("state", "packed")
 
     def frame(self, name: str, otherwise: DataFrame) -> DataFrame:
@@ -114,4 +114,4 @@ class Carried:
         if not files or self.previous is None:
             return otherwise.limit(0)
         base = hadoop_path(absolute_root(self.previous.run_dir))
-        return self.session.read.options(**_VERIFIED).schema(otherwise.schema).parquet(*(without_globs(f"{base}/{file}") for file in files))
+        return self.session.read.options(**VERIFIED).schema(otherwise.schema).parquet(*(without_globs(f"{base}/{file}") for file in files))
