@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -107,7 +108,7 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
     text = b"".join(paths.cast(pa.binary()).to_pylist())
     ends = np.concatenate([[0], np.cumsum(lengths)])
     figures = np.stack([arrays.numbers(column(written, name)) for name in ("ordinal", "offset_bytes", "size_bytes")] + [lengths], axis=1)
-    for first, last in zip(starts, [*starts[1:], len(of)], strict=True):
+    for first, last in pairwise([*starts, len(of)]):
         content = hashlib.sha256(text[ends[first] : ends[last]])
         content.update(figures[first:last].tobytes())
         found[of[first]] = content.hexdigest()
