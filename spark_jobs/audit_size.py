@@ -1,8 +1,4 @@
-"""Whether an audit is small enough to be carried out in one process: as the footers say of what it would read.
-
-To plan the frames of an audit takes Spark half a minute of CPU, however few files there are; in one process, without Spark,
-some thousand take a few seconds.
-"""
+"""Whether an audit is small enough to be carried out in one process: as the footers say of what it would read."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -14,7 +10,7 @@ import pyarrow.parquet as pq
 from ingest.lake.derived import with_same_rows
 from ingest.lake.reader import LakeReader
 from ingest.storage.layout import METADATA_NAME
-from spark_jobs.audit_frames import listing_files
+from spark_jobs.audit_inputs import listing_files
 from spark_jobs.audit_request import Audit
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import KEPT_FOR, TABLE

@@ -1,15 +1,14 @@
 """``_metadata`` as rows, from the lake where they were parsed before, else parsed now and kept there."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any, Protocol
 
-import fsspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import CommitProperties, WriterProperties, write_deltalake
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from ingest.lake.commit_attempts import commit_attempts
 from ingest.lake.derived import READ_BY_SPARK
@@ -19,77 +18,77 @@ from ingest.lake.tables import REFERENCES
 from ingest.metadata.reader import READER_VERSION
 from ingest.metadata.snapshots import READ, snapshots
 from ingest.records import Observed
-from spark_jobs.lake import pin
-from spark_jobs.paths import hadoop_path, without_globs
-from spark_jobs.storage import reading
-from spark_jobs.storage.audit import Keep
+from spark_jobs.storage import parsing, reading
+from spark_jobs.storage.plain import Key, Row, by
+from spark_jobs.storage.snapshots import FAILED, PARSED
 
 TABLE = REFERENCES.name
 KEPT_FOR = timedelta(days=30)
 """Older rows are not looked at: to parse a file again costs less than to read a year of them."""
 SOURCE = "metadata"
-MOST_BROADCAST = 50_000
-"""Checkpoints, not files: some ten megabytes of names spare the rows of all their references a shuffle."""
+ROUNDS = 3
+"""How often checkpoints that were replaced while they were read are looked for anew."""
 
-_KEY = ["metadata_path", "metadata_bytes", "metadata_modified"]
+_KEY = ("metadata_path", "metadata_bytes", "metadata_modified")
+_HIT = pa.schema(
+    [*(parsing.PARSED.field(name) for name in ("audit_id", "root", *_KEY)), ("commit_seq", pa.int64()), ("repeated", pa.bool_())]
+)
 
 
-@dataclass
+class Engine(Protocol):
+    """What reads the lake and calls the reader of ``_metadata``: this process, or Spark's workers."""
+
+    def lake_rows(self, lake: LakeReader, table: str, since: datetime, where: dict[str, int], columns: list[str]) -> Any: ...
+    def counted(self, rows: Any, key: list[str], largest: str) -> pa.Table: ...
+    def joined(self, rows: Any, other: pa.Table, key: list[str]) -> Any: ...
+    def made(self, make: Any, given: pa.Table, schema: pa.Schema) -> tuple[Any, ds.Dataset | None]: ...
+    def all(self, rows: list[Any], schema: pa.Schema) -> Any: ...
+    def collected(self, rows: Any) -> pa.Table: ...
+
+
+@dataclass(frozen=True)
 class ParsedMetadata:
-    """``work`` is a directory of this run for what is parsed; ``fresh`` parses everything whatever the lake keeps."""
+    """``fresh`` parses everything whatever the lake keeps."""
 
-    session: SparkSession
+    engine: Engine
     lake: LakeReader
-    work: str
-    keep: Keep
     fresh: bool = False
-    _parts: int = field(default=0, init=False)
 
-    def read(self, wanted: DataFrame, tasks: int) -> DataFrame:
-        """``reading.PARSED`` rows of ``wanted`` files."""
+    def read(self, wanted: pa.Table) -> Any:
+        """``PARSED`` rows of ``wanted`` files, and of what came after those that vanished meanwhile.
+
+        Listing comes before reading: what a listed checkpoint refers to was there before it.
+        """
+        parts, looked_for = [], wanted
+        for _ in range(ROUNDS + 1):
+            rows, parsed = self._read(looked_for)
+            parts += rows
+            looked_for = found_anew(self.engine, _failures(parsed), wanted)
+            if not looked_for.num_rows:
+                break
+            wanted = pa.concat_tables([wanted, looked_for])
+        return self.engine.all(parts, PARSED)
+
+    def _read(self, wanted: pa.Table) -> tuple[list[Any], ds.Dataset | None]:
         if self.fresh:
-            return self._parse(wanted, tasks)
-        kept = self._kept()
-        # Two audits may have parsed a file, each in a commit of its own, or two of one run in the same.
-        counted = kept.groupBy(*_KEY, "commit_seq").agg(F.count("*").alias("rows"), F.max("handles").alias("handles"))
-        whole = counted.where(F.col("rows") > F.col("handles"))
-        last = whole.groupBy(*_KEY).agg(F.max_by(F.struct("commit_seq", "rows", "handles"), "commit_seq").alias("last"))
-        key = wanted.select(
-            "audit_id", "root", *(F.col(mine).alias(its) for mine, its in zip(("path", "bytes", "modified"), _KEY, strict=True))
-        )
-        hits = self.keep("hits", key.join(last.select(*_KEY, "last.*"), _KEY))
-        missing = wanted.join(hits.select("audit_id", F.col("metadata_path").alias("path")), ["audit_id", "path"], "left_anti")
-        once, more = hits.where(F.col("rows") == F.col("handles") + 1), hits.where(F.col("rows") > F.col("handles") + 1)
-        cached = self._rows_of(kept, once)
-        if not more.isEmpty():
-            cached = cached.unionByName(self._rows_of(kept, more).dropDuplicates(["audit_id", "metadata_path", "ordinal"]))
-        return cached.unionByName(self._parse(missing, tasks))
+            hits, found = _HIT.empty_table(), []
+        else:
+            since = datetime.now(UTC) - KEPT_FOR
+            columns = [*(name for name in PARSED.names if name in REFERENCES.schema.names), "handles", "commit_seq"]
+            kept = self.engine.lake_rows(self.lake, TABLE, since, {"reader_version": READER_VERSION}, columns)
+            counted = self.engine.counted(kept, [*_KEY, "commit_seq"], "handles").to_pylist()
+            hits = pa.Table.from_pylist(list(_hits(wanted.to_pylist(), counted)), _HIT)
+            found = [self.engine.joined(kept, hits, [*_KEY, "commit_seq"])] if hits.num_rows else []
+        known = {(row["audit_id"], row["metadata_path"]) for row in hits.to_pylist()}
+        missing = [(row["audit_id"], row["path"]) not in known for row in wanted.to_pylist()]
+        parsed, dataset = self.engine.made(parsing.parsed, wanted.filter(pa.array(missing, pa.bool_())), parsing.PARSED)
+        if dataset is not None:
+            self._keep(dataset)
+        return [*found, parsed], dataset
 
-    def _rows_of(self, kept: DataFrame, hits: DataFrame) -> DataFrame:
-        of = hits.drop("rows", "handles").hint("broadcast" if hits.count() <= MOST_BROADCAST else "shuffle_hash")
-        nothing = F.lit(None).cast("string")
-        rows = kept.join(of, [*_KEY, "commit_seq"]).withColumns({"failure": nothing, "failure_detail": nothing})
-        return rows.select(*reading.PARSED.fieldNames())
-
-    def _kept(self) -> DataFrame:
-        now = datetime.now(UTC)
-        pinned = pin(self.session, self.lake)
-        rows = pinned.rows_in(TABLE, [(now - KEPT_FOR, now + timedelta(days=1))]).where(F.col("reader_version") == READER_VERSION)
-        return rows.select(*(column.name for column in REFERENCES.columns), "commit_seq")
-
-    def _parse(self, wanted: DataFrame, tasks: int) -> DataFrame:
-        at = f"{self.work}/parsed-{self._parts}"
-        self._parts += 1
-        reading.parsed(wanted, tasks).write.parquet(hadoop_path(at))
-        self._keep(at)
-        return self.session.read.schema(reading.PARSED).parquet(without_globs(hadoop_path(at)))
-
-    def _keep(self, at: str) -> None:
+    def _keep(self, rows: ds.Dataset) -> None:
         """Append to the lake, streamed: what one audit parses may be more than memory holds."""
-        filesystem, path = fsspec.core.url_to_fs(at)
-        files = [str(name) for name in filesystem.ls(path, detail=False) if str(name).endswith(".parquet")]
-        rows = ds.dataset(files, filesystem=filesystem, format="parquet") if files else None
-        if rows is None or not rows.count_rows(filter=ds.field("failure").is_null()):
+        if not rows.count_rows(filter=ds.field("failure").is_null()):
             return
         self._keep_snapshots(rows)
         for attempt in commit_attempts():
@@ -109,6 +108,32 @@ class ParsedMetadata:
         # Two audits of one run may have read the same file.
         found = dict.fromkeys(snapshots(read, ("audit_id",)))
         append(self.lake, [Observed("", datetime.now(UTC), SOURCE, tuple(found))])
+
+
+def _hits(wanted: Iterable[Row], counted: Iterable[Row]) -> Iterator[Row]:
+    """Two audits may have parsed a file, each in a commit of its own, or two of one run in the same. The last whole one counts."""
+    whole = by((row for row in counted if row["handles"] is not None and row["rows"] > row["handles"]), *_KEY)
+    last: dict[Key, Row] = {key: max(rows, key=lambda row: int(row["commit_seq"])) for key, rows in whole.items()}
+    for row in wanted:
+        key = row["path"], row["bytes"], row["modified"]
+        if (found := last.get(key)) is not None:
+            of = {"audit_id": row["audit_id"], "root": row["root"], "commit_seq": found["commit_seq"]}
+            yield dict(zip(_KEY, key, strict=True)) | of | {"repeated": found["rows"] > found["handles"] + 1}
+
+
+def _failures(parsed: ds.Dataset | None) -> pa.Table:
+    if parsed is None:
+        return FAILED.empty_table()
+    return parsed.to_table(columns=FAILED.names, filter=pc.is_valid(ds.field("failure")))
+
+
+def found_anew(engine: Engine, failed: pa.Table, wanted: pa.Table) -> pa.Table:
+    """What came after files that vanished, as ``wanted`` rows; one look into each job's directory."""
+    gone = reading.left_behind(failed.to_pylist(), wanted)
+    if not gone.num_rows:
+        return gone
+    found, _ = engine.made(parsing.successors, gone, parsing.WANTED)
+    return reading.new_ones(engine.collected(found), wanted)
 
 
 def _stamped(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:

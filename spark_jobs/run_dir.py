@@ -13,7 +13,7 @@ from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.run_files import RunFiles
 from spark_jobs.worker_rows import WorkerRows
 
-_VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
+VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
 """A flipped byte that still unpacks would otherwise be remembered for ever. Writers leave sums; readers verify them only on request."""
 
 
@@ -72,4 +72,4 @@ class Carried:
         if not files or self.previous is None:
             return otherwise.limit(0)
         base = hadoop_path(absolute_root(self.previous.run_dir))
-        return self.session.read.options(**_VERIFIED).schema(otherwise.schema).parquet(*(without_globs(f"{base}/{file}") for file in files))
+        return self.session.read.options(**VERIFIED).schema(otherwise.schema).parquet(*(without_globs(f"{base}/{file}") for file in files))

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spark_jobs.in_process.session import in_process_session
 from tests.played import FOLDER
 from tests.spark_jobs.storage.audits import Audited, Auditor
 
@@ -56,12 +55,11 @@ def audited(played: str, folder: Path, times: Sequence[tuple[str, datetime]], jo
     """Audits one after the other, each of the tree as it was ``at`` a time; their ids are ``run-1``, ``run-2`` …"""
     (folder / "audits").mkdir()
     found = []
-    with in_process_session() as session:
-        auditor = Auditor(session, folder / "audits", in_process=True)
-        for number, (at, as_of) in enumerate(times, 1):
-            tree = folder / f"tree-{at}"
-            lay_out(played, tree, at)
-            root = {"uri": root_uri(played), "read_at": str(tree), "clusters": ["lab"], "attested": False}
-            asked = {"audit_id": f"run-{number}", "as_of": as_of, "age_guard_h": 72, "jobs": list(jobs), "roots": [root]}
-            found.append(auditor.audit([asked]))
+    auditor = Auditor(folder / "audits")
+    for number, (at, as_of) in enumerate(times, 1):
+        tree = folder / f"tree-{at}"
+        lay_out(played, tree, at)
+        root = {"uri": root_uri(played), "read_at": str(tree), "clusters": ["lab"], "attested": False}
+        asked = {"audit_id": f"run-{number}", "as_of": as_of, "age_guard_h": 72, "jobs": list(jobs), "roots": [root]}
+        found.append(auditor.audit([asked]))
     return found

@@ -1,4 +1,4 @@
-"""Flink's directory layout as regular expressions that mean the same to Python's ``re`` and to Java's (so to Spark).
+"""Flink's directory layout as regular expressions that mean the same to Python's ``re`` and, with another ``END``, to RE2 (Arrow's).
 
 They are searched in canonical paths. Only names that Flink gives make a place: a file that others put beside them, and
 anything below ``shared/`` that is not laid out like this (the working files of ForSt are), stays ``UNKNOWN``.
@@ -14,8 +14,8 @@ UNKNOWN = "unknown"
 UNOWNED = "unowned"
 """``chk-N`` without the directory of a job above it: nothing says whose it is."""
 
-# Not "$", which also matches before a line end; both languages read this alike.
-_END = r"(?![\s\S])"
+END = r"(?![\s\S])"
+"""Not "$", which also matches before a line end."""
 UUID_CHARS, JOB_CHARS = 36, 32
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _JOB = "/([0-9a-f]{32})"
@@ -39,38 +39,36 @@ class Place:
 
 PLACES = (
     Place(
-        "savepoint", "/savepoint-", rf"/savepoint-[0-9a-f]{{6}}-[0-9a-f]{{12}}/()[^/][\s\S]*{_END}", "file of a savepoint", candidate=False
+        "savepoint", "/savepoint-", rf"/savepoint-[0-9a-f]{{6}}-[0-9a-f]{{12}}/()[^/][\s\S]*{END}", "file of a savepoint", candidate=False
     ),
     Place(
         "metadata",
         f"/{METADATA_NAME}",
-        rf"(?:{_JOB}|/[^/]+|)/chk-(\d+)/{METADATA_NAME}{_END}",
+        rf"(?:{_JOB}|/[^/]+|)/chk-(\d+)/{METADATA_NAME}{END}",
         "what a checkpoint consists of",
         numbered=True,
     ),
     Place(
         "exclusive",
         "/chk-",
-        rf"{_JOB}/chk-(\d+)/(?:{_UUID}|\.{METADATA_NAME}\.inprogress\.{_UUID}){_END}",
+        rf"{_JOB}/chk-(\d+)/(?:{_UUID}|\.{METADATA_NAME}\.inprogress\.{_UUID}){END}",
         "belongs to one checkpoint",
         numbered=True,
     ),
-    Place("shared", "/shared/", rf"{_JOB}/shared/{_UUID}{_END}", "belongs to any number of checkpoints"),
-    Place("merged_shared", "/shared/job_", rf"{_JOB}/shared/job_[^/]+_op_[^/]+/{_UUID}{_END}", "segments of shared state of one subtask"),
-    Place("taskowned", "/taskowned/", rf"{_JOB}/taskowned/{_UUID}{_END}", "no longer owned by operators; materialised changelog state"),
+    Place("shared", "/shared/", rf"{_JOB}/shared/{_UUID}{END}", "belongs to any number of checkpoints"),
+    Place("merged_shared", "/shared/job_", rf"{_JOB}/shared/job_[^/]+_op_[^/]+/{_UUID}{END}", "segments of shared state of one subtask"),
+    Place("taskowned", "/taskowned/", rf"{_JOB}/taskowned/{_UUID}{END}", "no longer owned by operators; materialised changelog state"),
     Place(
         "merged_taskowned",
         "/taskowned/job_",
-        rf"{_JOB}/taskowned/job_[^/]+_tm_[^/]+/{_UUID}{_END}",
+        rf"{_JOB}/taskowned/job_[^/]+_tm_[^/]+/{_UUID}{END}",
         "segments of one TaskManager's exclusive state",
     ),
-    Place("changelog", "/dstl/", rf"{_JOB}/dstl/{_UUID}{_END}", "state changes between materialisations"),
-    Place(
-        UNOWNED, "/chk-", rf"()/chk-(\d+)/(?!{METADATA_NAME}{_END})[^/]+{_END}", "has no job's directory", numbered=True, candidate=False
-    ),
+    Place("changelog", "/dstl/", rf"{_JOB}/dstl/{_UUID}{END}", "state changes between materialisations"),
+    Place(UNOWNED, "/chk-", rf"()/chk-(\d+)/[^/]+{END}", "has no job's directory", numbered=True, candidate=False),
 )
 """In this order: the first that matches decides."""
 
 CANDIDATES = frozenset(place.name for place in PLACES if place.candidate)
-JOB_DIRECTORY = rf"^([\s\S]*{_JOB})(?:/[\s\S]*)?{_END}"
+JOB_DIRECTORY = rf"^([\s\S]*{_JOB})(?:/[\s\S]*)?{END}"
 """Group 1 is the path up to the last directory named like a job id, group 2 that id."""

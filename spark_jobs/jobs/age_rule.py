@@ -6,27 +6,26 @@ most files. Nothing is deleted.
 
 import argparse
 import json
+from functools import partial
 from typing import Any
 
 import fsspec
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow as pa
 
 from ingest.errors import Refused
 from spark_jobs import manifest as manifests
+from spark_jobs.arrow_schemas import arrow_schema
+from spark_jobs.audit_here import Here
 from spark_jobs.audit_tables import AUDIT_TABLES, FILE_TABLES
-from spark_jobs.in_process.session import in_process_session
-from spark_jobs.lake import SMALL_ROWS
 from spark_jobs.manifest import Manifest
-from spark_jobs.paths import absolute_root, hadoop_path, without_globs
+from spark_jobs.paths import absolute_root
 from spark_jobs.progress import say
-from spark_jobs.schemas import serving_schema
-from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
 from spark_jobs.storage import age_rule
+from spark_jobs.storage.plain import by
 from spark_jobs.storage_words import age_rule_name
 
 JOB = "age_rule"
-ROWS_A_TASK = 200_000
-MOST_ROWS_IN_PROCESS = 50_000
+MOST_ROWS_IN_PROCESS = 200_000
 
 _OF_CHECKPOINT = ("metadata_path", "checkpoint_id", "is_savepoint", "cluster", "job_id", "lost_files", "lost_bytes", "lost_metadata")
 
@@ -46,9 +45,13 @@ def run(args: argparse.Namespace) -> int:
     if found.job != "audit":
         raise Refused(f"{args.audit_run} is the directory of a {found.job} run; name that of an audit.")
     attempt = args.attempt or f"{found.attempt}-age-{age_rule_name(args.days, args.below)}"
-    here = _fits_one_process(found)
-    with in_process_session() if here else session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
-        result = simulated(session, found, args.days, args.below, in_process=here)
+    if _fits_one_process(found):
+        result = simulated(Here(), found, args.days, args.below)
+    else:
+        from spark_jobs.audit_on_spark import on_spark
+
+        with on_spark(f"weir {JOB} {attempt}", attempt, f"{absolute_root(args.audit_run)}/work-{attempt}") as engine:
+            result = simulated(engine, found, args.days, args.below)
     with fsspec.open(absolute_root(args.out), "wb") as out:
         out.write(json.dumps(result, ensure_ascii=False, indent=1).encode())
     say(f"wrote {args.out}")
@@ -56,47 +59,46 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _fits_one_process(audit: Manifest) -> bool:
-    """Few rows on this machine: to start Spark and to plan the frames would take a hundred times as long as to sum them up."""
+    """Few rows on this machine."""
     return "://" not in absolute_root(audit.run_dir) and sum(table.rows for table in audit.tables.values()) <= MOST_ROWS_IN_PROCESS
 
 
-def simulated(session: SparkSession, audit: Manifest, days: int, below: str = "", *, in_process: bool = False) -> dict[str, Any]:
+def simulated(engine: Any, audit: Manifest, days: int, below: str = "") -> dict[str, Any]:
     """Bounded by roots, and ``MOST_CHECKPOINTS`` of each."""
-    rows = sum(audit.tables[name].rows for name in FILE_TABLES if name in audit.tables)
-    configure(session, {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.shuffle.partitions": str(rows // ROWS_A_TASK + 4)})
-    if rows <= SMALL_ROWS:
-        configure(session, SMALL_INPUT_OPTIONS)
-    roots = _table(session, audit, "storage_root")
-    listed = _table(session, audit, "storage_file").unionByName(_table(session, audit, "storage_live"))
-    files = age_rule.deleted_files(listed, roots, days, below)
-    broken = age_rule.broken_checkpoints(files, _table(session, audit, "storage_reference"), _table(session, audit, "storage_checkpoint"))
-    broken = broken if in_process else broken.localCheckpoint()
-    name_of = {
-        (row["cluster"], row["job_id"]): row["job_name"]
-        for row in _rows(age_rule.most_broken(broken).join(_job_names(session, audit), ["audit_id", "cluster", "job_id"]))
+    roots, checkpoints, jobs = (_table(audit, name) for name in ("storage_root", "storage_checkpoint", "storage_job"))
+    parts = {
+        "files": engine.read(_files(audit, "storage_file", "storage_live"), _FILE),
+        "references": engine.read(_files(audit, "storage_reference"), _REFERENCE),
     }
-    of_roots = {row["root"]: row | {"broken": 0, "jobs": 0, "checkpoints": []} for row in _rows(age_rule.root_totals(files))}
-    for row in _rows(age_rule.broken_totals(broken)):
-        of_roots[row["root"]] |= {"broken": row["broken"], "jobs": row["jobs"]}
-    for row in _rows(age_rule.most_broken(broken).orderBy("root", "place")):
-        checkpoint = {name: row[name] for name in _OF_CHECKPOINT} | {"job_name": name_of.get((row["cluster"], row["job_id"]))}
-        of_roots[row["root"]]["checkpoints"].append(checkpoint)
-    return {"days": days, "below": below, "roots": [of_roots[root] for root in sorted(of_roots)]}
+    known = {"roots": roots, "checkpoints": checkpoints.select(["metadata_path"])}
+    found = engine.run(partial(age_rule.deleted, days=days, below=below), parts, age_rule.SCHEMAS, ("path",), known)
+    sums = {
+        name: engine.collected(rows).to_pylist()
+        for name, rows in engine.run(age_rule.added_up, found, age_rule.SCHEMAS, age_rule.KEYS).items()
+    }
+    broken = by(age_rule.broken_checkpoints(sums["lost"], checkpoints.to_pylist()), "audit_id", "root")
+    name_of = {(row["audit_id"], row["cluster"], row["job_id"]): row["job_name"] for row in jobs.to_pylist()}
+    of_roots = []
+    for row in sorted(sums["totals"], key=lambda row: str(row["root"])):
+        of_root = broken.get((row["audit_id"], row["root"]), [])
+        shown = [
+            {name: one[name] for name in _OF_CHECKPOINT} | {"job_name": name_of.get((one["audit_id"], one["cluster"], one["job_id"]))}
+            for one in age_rule.most_broken(of_root)
+        ]
+        of_roots.append(row | {"broken": len(of_root), "jobs": len(age_rule.broken_jobs(of_root)), "checkpoints": shown})
+    return {"days": days, "below": below, "roots": of_roots}
 
 
-def _job_names(session: SparkSession, audit: Manifest) -> DataFrame:
-    return _table(session, audit, "storage_job").select("audit_id", "cluster", "job_id", "job_name").distinct()
+_FILE = pa.schema(
+    [arrow_schema(FILE_TABLES["storage_file"]).field(name) for name in ("audit_id", "root", "path", "bytes", "modified", "verdict")]
+)
+_REFERENCE = pa.schema([arrow_schema(FILE_TABLES["storage_reference"]).field(name) for name in ("audit_id", "metadata_path", "path")])
 
 
-def _table(session: SparkSession, audit: Manifest, name: str) -> DataFrame:
-    declared = (AUDIT_TABLES | FILE_TABLES)[name]
-    files = audit.tables[name].files
-    if not files:
-        return session.createDataFrame([], serving_schema(declared))
-    base = hadoop_path(absolute_root(audit.run_dir))
-    return session.read.schema(serving_schema(declared)).parquet(*(without_globs(f"{base}/{file}") for file in files))
+def _table(audit: Manifest, name: str) -> pa.Table:
+    return Here().read(_files(audit, name), arrow_schema(AUDIT_TABLES[name]))
 
 
-def _rows(frame: DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
-    return rows
+def _files(audit: Manifest, *names: str) -> list[str]:
+    base = absolute_root(audit.run_dir)
+    return [f"{base}/{file}" for name in names if name in audit.tables for file in audit.tables[name].files]

@@ -1,61 +1,92 @@
 """What deleting by age would have done: the usual rule, held against what is referred to."""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+from collections.abc import Iterable, Mapping, Sequence
 
-from spark_jobs.storage.keys import FILE_KEY, with_file_key
-from spark_jobs.storage.layout_columns import is_below
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.storage import arrays
+from spark_jobs.storage.arrays import Numbers, column, later, numbers
+from spark_jobs.storage.layout_columns import are_below
+from spark_jobs.storage.plain import US_PER_H, Key, Row, by
 from spark_jobs.storage_words import LIVE, ORPHAN
 
 MOST_CHECKPOINTS = 200
 """Of each root, those that would lose most files; their count is exact."""
 
-_ROOT = ["audit_id", "root"]
+_ROOT = [("audit_id", pa.string()), ("root", pa.string())]
+_FIGURES = [f"{kind}{unit}" for kind in ("", "live_", "missed_") for unit in ("files", "bytes")]
+_LOST = ("lost_files", "lost_bytes", "lost_metadata")
+SCHEMAS = {
+    "totals": pa.schema([*_ROOT, *((name, pa.int64()) for name in _FIGURES)]),
+    "lost": pa.schema([*_ROOT, ("metadata_path", pa.string()), *((name, pa.int64()) for name in _LOST)]),
+}
+KEYS = {"totals": ("audit_id", "root"), "lost": ("audit_id", "root", "metadata_path")}
 
 
-def deleted_files(files: DataFrame, as_of: DataFrame, days: int, below: str = "") -> DataFrame:
-    """Files (``storage_file`` and ``storage_live`` rows) with ``old``: written more than ``days`` before the audit, ``below`` a directory.
+def deleted(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], days: int, below: str = "") -> dict[str, pa.Table]:
+    """``parts``: files (``storage_file`` and ``storage_live`` rows) and references; ``known["roots"]``: root and ``as_of``.
 
-    As such a rule judges: by modification time alone, whatever the file is. One without a time is not deleted.
+    ``totals``: what would be deleted, how much of it is live, and the orphans that the rule would leave. ``lost``: what a checkpoint
+    would lose of the files of a root, which may be another one than its own. Deleted are files written more than ``days`` before
+    the audit, ``below`` a directory. As such a rule judges: by modification time alone, whatever the file is. One without a time is not.
     """
-    dated = files.join(F.broadcast(as_of.select(*_ROOT, "as_of")), _ROOT)
-    old = F.coalesce(F.col("modified") < F.col("as_of") - F.make_dt_interval(days=F.lit(days)), F.lit(False))
-    return dated.withColumn("old", old & is_below(F.col("path"), F.lit(below)) if below else old)
+    files, references, roots = parts["files"], parts["references"], known["roots"]
+    at = arrays.found_at(arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
+    old = later(numbers(column(roots, "as_of"))[at] - days * 24 * US_PER_H, numbers(column(files, "modified")))
+    if below:
+        old &= arrays.flags(are_below(column(files, "path"), below))
+    live, orphan = (arrays.flags(pc.equal(column(files, "verdict"), verdict)) for verdict in (LIVE, ORPHAN))
+    size = numbers(column(files, "bytes"), 0)
+    figures: dict[str, Numbers] = {}
+    for kind, which in (("", old), ("live_", old & live), ("missed_", ~old & orphan)):
+        figures |= {f"{kind}files": which.astype(np.int64), f"{kind}bytes": np.where(which, size, 0)}
+    gone = files.filter(pa.array(old))
+    gone_at = arrays.found_at(arrays.joined(references, "audit_id", "path"), arrays.joined(gone, "audit_id", "path"))
+    of_references = pa.table(
+        {
+            "audit_id": references.column("audit_id"),
+            "root": arrays.taken(column(gone, "root"), gone_at),
+            "metadata_path": references.column("metadata_path"),
+            "lost_files": np.ones(references.num_rows, np.int64),
+            "lost_bytes": arrays.taken(column(gone, "bytes"), gone_at),
+            "lost_metadata": np.zeros(references.num_rows, np.int64),
+        }
+    ).filter(pa.array(gone_at >= 0))
+    own = {name: column(gone, of) for name, of in (("audit_id", "audit_id"), ("root", "root"), ("metadata_path", "path"))}
+    one = np.ones(gone.num_rows, np.int64)
+    of_metadata = arrays.table(own | {"lost_files": 0 * one, "lost_bytes": 0 * one, "lost_metadata": one}, SCHEMAS["lost"])
+    snapshots = of_metadata.filter(pc.is_in(column(of_metadata, "metadata_path"), value_set=column(known["checkpoints"], "metadata_path")))
+    return {
+        "totals": added_up_one(pa.table({name: files.column(name) for name in KEYS["totals"]} | figures), "totals"),
+        "lost": added_up_one(pa.concat_tables([of_references.cast(SCHEMAS["lost"]), snapshots]), "lost"),
+    }
 
 
-def root_totals(files: DataFrame) -> DataFrame:
-    """Per root: what would be deleted, how much of it is live, and the orphans that the rule would leave."""
-    old, live, orphan = F.col("old"), F.col("verdict") == LIVE, F.col("verdict") == ORPHAN
-    sums = {"": old, "live_": old & live, "missed_": ~old & orphan}
-    return files.groupBy(*_ROOT).agg(
-        *(F.count_if(which).alias(f"{name}files") for name, which in sums.items()),
-        *(F.coalesce(F.sum(F.when(which, F.col("bytes"))), F.lit(0)).alias(f"{name}bytes") for name, which in sums.items()),
-    )
+def added_up_one(rows: pa.Table, name: str) -> pa.Table:
+    return arrays.summed(rows, KEYS[name]).select(SCHEMAS[name].names)
 
 
-def broken_checkpoints(files: DataFrame, references: DataFrame, checkpoints: DataFrame) -> DataFrame:
-    """Per root and checkpoint that can be restored now, but not without the deleted files of that root.
+def added_up(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    return {name: added_up_one(rows, name) for name, rows in parts.items()}
 
-    ``lost_files`` and ``lost_bytes`` of what it refers to, and ``lost_metadata``.
-    """
-    old = with_file_key(files.where(F.col("old"))).select(*FILE_KEY, "root", F.col("bytes").alias("file_bytes"))
-    lost = with_file_key(references).join(old, FILE_KEY).groupBy(*_ROOT, "metadata_path").agg(
-        F.count("*").alias("lost_files"), F.sum("file_bytes").alias("lost_bytes")
-    )  # fmt: skip
-    own = old.select(*_ROOT, F.col("path").alias("metadata_path"), F.lit(True).alias("lost_metadata"))
+
+def broken_checkpoints(lost: Iterable[Row], checkpoints: Iterable[Row]) -> list[Row]:
+    """Per root and checkpoint that can be restored now, but not without the deleted files of that root; ``lost_metadata``, too."""
     # What names the root of a checkpoint is not needed: a rule for one root breaks checkpoints in others.
-    whole = checkpoints.where(F.coalesce("resolvable", F.lit(True))).drop("root")
-    either = lost.join(own, [*_ROOT, "metadata_path"], "full_outer").join(whole, ["audit_id", "metadata_path"])
-    return either.fillna(0, ["lost_files", "lost_bytes"]).fillna(False, ["lost_metadata"])
+    whole = by((row for row in checkpoints if row["resolvable"] is not False), "audit_id", "metadata_path")
+    return [
+        checkpoint | row | {"lost_metadata": row["lost_metadata"] > 0}
+        for row in lost
+        for checkpoint in whole.get((row["audit_id"], row["metadata_path"]), ())
+    ]
 
 
-def most_broken(broken: DataFrame) -> DataFrame:
-    """The first ``MOST_CHECKPOINTS`` of each root, in order of ``place``."""
-    order = Window.partitionBy(*_ROOT).orderBy(F.desc("lost_files"), F.desc("lost_bytes"), "metadata_path")
-    return broken.withColumn("place", F.row_number().over(order)).where(F.col("place") <= MOST_CHECKPOINTS)
+def most_broken(broken: Sequence[Row]) -> list[Row]:
+    """The first ``MOST_CHECKPOINTS`` of a root."""
+    return sorted(broken, key=lambda row: (-row["lost_files"], -row["lost_bytes"], row["metadata_path"]))[:MOST_CHECKPOINTS]
 
 
-def broken_totals(broken: DataFrame) -> DataFrame:
-    """Per root: how many checkpoints would be ``broken``, and of how many ``jobs``."""
-    job = F.when(F.col("job_id") != "", F.struct("cluster", "job_id"))
-    return broken.groupBy(*_ROOT).agg(F.count("*").alias("broken"), F.countDistinct(job).alias("jobs"))
+def broken_jobs(broken: Iterable[Row]) -> set[Key]:
+    return {(row["cluster"], row["job_id"]) for row in broken if row["job_id"]}

@@ -3,79 +3,105 @@
 Flink names its files by UUIDs below the id of a job, so that no two files anywhere end alike. Where two listed paths do, they
 are one file (a bind mount, two mounts of one export, a NameNode's address beside its name service) or a copy of it: nobody
 can tell which from here. So both are kept, and the doubt says which two directories they are.
+
+Of a reference of which no file was found, outside the roots or in them, any listed file may be meant that is alike from the
+directory of the job or savepoint on, but for upper and lower case, which some file systems take for one.
 """
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ingest.storage.layout import UUID_CHARS
-from spark_jobs.storage.inputs import DOUBTS
-from spark_jobs.storage.layout_columns import cut, is_candidate
-from spark_jobs.storage_words import TWO_NAMES
+from spark_jobs.storage import arrays
+from spark_jobs.storage.arrays import column
+from spark_jobs.storage.layout_columns import is_candidate
+from spark_jobs.storage.verdicts import PATHS
 
-_FILE = ["audit_id", "job_id", "name"]
-_ADVICE = (
-    "If it is one directory, declare the one name an alias of the other (WEIR_STORAGE_ALIASES) and remove that root; "
-    "if it is a copy, remove the root that nobody restores from."
-)
+_TAIL = r"(?s)/(?P<tail>(?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)\z"
+_TEXT, _INT = pa.string(), pa.int64()
+_NAMED = pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("end", _TEXT)])
+ENDS = {"listed": _NAMED, "referred": _NAMED, "named": _NAMED.append(pa.field("root_no", _INT))}
+SPREAD = pa.schema([("audit_id", _TEXT), ("job_id", _TEXT)])
+_PAIR = [("audit_id", _TEXT), ("root_no", _INT), ("directory", _TEXT), ("other_directory", _TEXT)]
+SCHEMAS = {
+    "alike": PATHS,
+    "spellings": pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("referred_as", _TEXT), ("files", _INT)]),
+    "twins": pa.schema([*_PAIR, ("files", _INT), ("path", _TEXT)]),
+}  # fmt: skip
+PAIR = [name for name, _ in _PAIR]
 
 
-def twins(files: DataFrame, held: DataFrame) -> DataFrame:
-    """Listed files that end like another one: (audit_id, path, referred_as, root, directory, other_directory).
+def ends_of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """What paths end with: of ``parts["files"]`` and ``parts["not_found"]`` where any of an audit was not found; of files the
+    names in jobs (``known["spread"]``) that have files in more than one directory. Usually there is none of both."""
+    files, not_found = parts["files"], parts["not_found"]
+    audits = known["not_found"].column("audit_id").combine_chunks()
+    asked = files.select(["audit_id", "path"]).filter(pc.is_in(files.column("audit_id"), value_set=audits))
+    place = files.column("place")
+    candidates = files.filter(pc.and_(is_candidate(place), pc.not_equal(place, "metadata")))
+    of_job = arrays.found_at(arrays.joined(candidates, "audit_id", "job_id"), arrays.joined(known["spread"], "audit_id", "job_id"))
+    named = candidates.select(["audit_id", "root_no", "path", "job_id"]).filter(pa.array(of_job >= 0))
+    name = pc.utf8_slice_codeunits(column(named, "path"), -UUID_CHARS)
+    ends = pc.binary_join_element_wise(column(named, "job_id"), name, "/")
+    return {
+        "listed": _tailed(asked),
+        "referred": _tailed(not_found),
+        "named": named.append_column("end", ends).select(ENDS["named"].names).cast(ENDS["named"]),
+    }
 
-    Only jobs that have files in more than one directory are looked at; usually there is none.
-    """
-    jobs = held.where(F.col("job_id").isNotNull()).groupBy("audit_id", "job_id")
-    directories = jobs.agg(F.countDistinct("job_directory").alias("directories"))
-    spread = directories.where(F.col("directories") > 1).select("audit_id", "job_id")
-    candidates = files.where(is_candidate(F.col("place")) & (F.col("place") != "metadata"))
-    if spread.isEmpty():
-        candidates = candidates.limit(0)
-    named = candidates.join(F.broadcast(spread), ["audit_id", "job_id"]).select(
-        "audit_id", "root_no", "job_id", "path", cut(F.col("path"), F.lit(-UUID_CHARS), F.lit(UUID_CHARS)).cast("string").alias("name")
+
+def _tailed(rows: pa.Table) -> pa.Table:
+    tail = pc.struct_field(pc.extract_regex(pc.utf8_lower(column(rows, "path")), _TAIL), [0])
+    tailed = rows.select(["audit_id", "path"]).append_column("end", tail)
+    return tailed.filter(pc.is_valid(tail)).cast(_NAMED)
+
+
+def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """``parts``: ``ENDS``, all that end alike together. ``spellings`` and ``twins`` are parts of sums."""
+    spellings, twins = _other_spellings(parts["listed"], parts["referred"]), _twins(parts["named"])
+    both = pa.concat_tables([table.select(PATHS.names) for table in (spellings, twins)])
+    first = spellings.sort_by([("audit_id", "ascending"), ("path", "ascending")])
+    _, at = arrays.grouped(first, ["audit_id"])
+    counts = arrays.counts(at, int(at.max(initial=-1)) + 1)
+    numbers, places = np.unique(at, return_index=True)
+    return {
+        "alike": both.group_by(PATHS.names).aggregate([]).select(PATHS.names),
+        "spellings": first.take(pa.array(places)).append_column("files", pa.array(counts[numbers])),
+        "twins": arrays.summed(
+            twins.select([*PAIR, "path"]).append_column("files", pa.array(np.ones(twins.num_rows, np.int64))), PAIR, ("path",)
+        ).select(SCHEMAS["twins"].names),
+    }
+
+
+def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
+    """Listed files (audit_id, path, referred_as) that a reference may mean of which no file was found."""
+    meant = referred.group_by(["audit_id", "end"]).aggregate([("path", "min")])
+    at = arrays.found_at(arrays.joined(listed, "audit_id", "end"), arrays.joined(meant, "audit_id", "end"))
+    found = listed.append_column("referred_as", arrays.taken(column(meant, "path_min"), at)).filter(pa.array(at >= 0))
+    named = found.group_by(["audit_id", "path"]).aggregate([("referred_as", "min")])
+    return named.rename_columns({"referred_as_min": "referred_as"}).select(["audit_id", "path", "referred_as"])
+
+
+def _twins(named: pa.Table) -> pa.Table:
+    """Listed files that end like another one."""
+    _, at = arrays.grouped(named, ["audit_id", "end"])
+    span = named.append_column("at", pa.array(at)).group_by("at").aggregate([("path", "min"), ("path", "max")]).sort_by("at")
+    first, last = (column(span, name).take(pa.array(at)) for name in ("path_min", "path_max"))
+    path = column(named, "path")
+    other = pc.if_else(pc.equal(path, first), last, first)
+    rows = pa.table(
+        {
+            **{name: column(named, name) for name in ("audit_id", "root_no", "path")},
+            "directory": _above(path),
+            "other_directory": _above(other),
+        }
     )
-    ends = named.groupBy(*_FILE).agg(F.min("path").alias("first"), F.max("path").alias("last")).where(F.col("first") != F.col("last"))
-    roots = held.select("root_no", "root").distinct()
-    other = F.when(F.col("path") == F.col("first"), F.col("last")).otherwise(F.col("first"))
-    found = named.join(ends, _FILE).join(F.broadcast(roots), "root_no").withColumn("referred_as", other)
-    return found.select(
-        "audit_id", "path", "referred_as", "root", _above("path").alias("directory"), _above("referred_as").alias("other_directory")
-    )
+    return rows.filter(pc.not_equal(first, last))
 
 
-def of_twins(twins: DataFrame) -> DataFrame:
-    """A doubt for each directory and another one that holds the same files."""
-    pairs = twins.groupBy("audit_id", "root", "directory", "other_directory").agg(F.count("*").alias("files"), F.min("path").alias("path"))
-    detail = F.format_string(f"%d files below it are also listed below %s, such as %s. {_ADVICE}", "files", "other_directory", "path")
-    return pairs.select("audit_id", F.col("directory").alias("subject"), F.lit(TWO_NAMES).alias("reason"), "root", detail.alias("detail"))
-
-
-def same_metadata(references: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """A doubt for each checkpoint whose ``_metadata`` has the same content as another one of that job and number.
-
-    Jobs of fixed ids have checkpoints of the same number in many places; what those refer to differs.
-    """
-    key = ["audit_id", "job_id", "checkpoint_id", "metadata_bytes"]
-    placed = snapshots.where((F.col("place") == "metadata") & F.col("job_id").isNotNull()).select(*key, "metadata_path", "root")
-    alike = placed.groupBy(*key).agg(F.count("*").alias("places")).where(F.col("places") > 1)
-    suspects = placed.join(alike, key)
-    if suspects.isEmpty():
-        references = references.limit(0)
-    written = references.where((F.col("ordinal") > 0) & F.col("written_path").isNotNull())
-    digest = F.bit_xor(F.xxhash64("ordinal", "written_path", "offset_bytes", "size_bytes"))
-    contents = (
-        written.join(suspects, ["audit_id", "metadata_path"], "left_semi").groupBy("audit_id", "metadata_path").agg(digest.alias("digest"))
-    )
-    read = suspects.join(contents, ["audit_id", "metadata_path"])
-    same = read.groupBy(*key, "digest").agg(F.min("metadata_path").alias("first"), F.max("metadata_path").alias("last"))
-    pairs = read.join(same.where(F.col("first") != F.col("last")), [*key, "digest"])
-    other = F.when(F.col("metadata_path") == F.col("first"), F.col("last")).otherwise(F.col("first"))
-    detail = F.concat(F.lit("It has the same content as "), other, F.lit(f". {_ADVICE}"))
-    return pairs.select(
-        "audit_id", F.col("metadata_path").alias("subject"), F.lit(TWO_NAMES).alias("reason"), "root", detail.alias("detail")
-    ).select(*DOUBTS.names)
-
-
-def _above(path: str) -> Column:
+def _above(path: pa.Array) -> pa.Array:
     """The directory that the job's one lies in."""
-    return F.regexp_extract(path, "^([\\s\\S]*)/[0-9a-f]{32}/", 1)
+    return pc.fill_null(pc.struct_field(pc.extract_regex(path, r"^(?P<above>[\s\S]*)/[0-9a-f]{32}/"), [0]), "")

@@ -1,259 +1,310 @@
 """An audit from its inputs to its tables, in the order in which one rests on the other.
 
-``keep`` is called with a name and a frame that later steps read more than once; it returns a frame of the same rows that is
-not computed again. Frames named like a table are those tables.
+What grows with files is brought together by steps of an :class:`Engine`, in this process or by Spark; what grows with jobs,
+directories and checkpoints alone is judged here, as plain rows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
 
-from spark_jobs.storage import aliases, history, lineage, merged_files, operator_states, owners, references, totals, verdicts
-from spark_jobs.storage import checkpoints as of_checkpoints
-from spark_jobs.storage import doubts as doubting
-from spark_jobs.storage.file_facts import Known, facts_of_files, judged_directories
-from spark_jobs.storage.files import absent_files, held_directories, listed_files, merged
-from spark_jobs.storage.inputs import Inputs
-from spark_jobs.storage.layout_columns import is_metadata
+from ingest.uris import Spellings
+from spark_jobs.arrow_schemas import arrow_schema
+from spark_jobs.audit_tables import AUDIT_TABLES
+from spark_jobs.storage import (
+    aliases,
+    checkpoints,
+    directories,
+    doubts,
+    history,
+    lineage,
+    operator_states,
+    owners,
+    partial_sums,
+    path_facts,
+    reading,
+    snapshots,
+    totals,
+    verdicts,
+)
+from spark_jobs.storage.arrays import summed
+from spark_jobs.storage.plain import Key, Row, by, key_of, plain_rows, table_of
+from spark_jobs.storage_words import LIVE
 
-MOST_MISSING = 1000
-"""Rows of ``storage_missing`` a checkpoint; their count is exact in ``storage_checkpoint``."""
+Rows = Any
+"""Rows of files as an engine holds them: a table of Arrow, or what Spark has of them."""
+Step = Callable[[Mapping[str, pa.Table], Mapping[str, pa.Table]], dict[str, pa.Table]]
+"""Rows by part, and what all calls are told besides → rows by part."""
 
-Keep = Callable[[str, DataFrame], DataFrame]
+
+class Engine(Protocol):
+    """Calls a step with all rows at once, or once for each of many partitions."""
+
+    def run(
+        self,
+        step: Step,
+        parts: Mapping[str, Rows],
+        schemas: Mapping[str, pa.Schema],
+        together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        known: Mapping[str, pa.Table] | None = None,
+    ) -> dict[str, Rows]:
+        """``schemas``: of what comes out. Rows with the same values in the columns ``together`` (of all parts, or
+        by part) meet in one call. Without these, what one call of the step before made does.
+        """
+
+    def collected(self, rows: Rows) -> pa.Table:
+        """For what is bounded by jobs, directories and checkpoints."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Paths are canonical, but for those of ``parsed``.
+
+    ``roots`` and ``jobs`` are plain rows: ``restored_path`` is the directory restored from, ``written_directory`` the job
+    directory that the job is known to write. ``parsed`` has a row with ordinal 0 for each ``_metadata``
+    that was read to its end, and one with a ``failure`` for each that was not. ``known_files`` and ``earlier`` are what
+    the audit before left: files, and who referred to them.
+    """
+
+    roots: Sequence[Row]
+    jobs: Sequence[Row]
+    doubts: Sequence[Row]
+    listing: Rows
+    parsed: Rows
+    known_files: Rows
+    earlier: Rows
+    spellings_of: Mapping[str, Spellings]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """``files``: all listed ones with their verdict. ``absent`` and ``pending``: what the next audit must know besides."""
+    """``live`` and ``not_live``: all listed files with their verdict. ``absent`` and ``pending``: what the next audit must know besides."""
 
-    files: DataFrame
-    references: DataFrame
-    absent: DataFrame
-    pending: DataFrame
-    tables: dict[str, DataFrame]
+    live: Rows
+    not_live: Rows
+    references: Rows
+    absent: Sequence[Rows]
+    pending: Sequence[Rows]
+    tables: dict[str, pa.Table]
 
 
-def judge(inputs: Inputs, keep: Keep) -> Judged:
-    roots, jobs = inputs.roots, inputs.jobs
-    # Each look through all files costs; the frames beside them say what the steps below ask of them.
-    files, held = _files(inputs, keep)
-    listed_jobs = held.where(F.col("job_id").isNotNull()).groupBy("audit_id", "job_id").agg(F.max("root").alias("root"))
-    metadata = keep("listed_metadata", files.where(is_metadata(F.col("path"))))
-    snapshots = keep("snapshots", references.read_snapshots(inputs.references))
-    referred = keep("storage_reference", references.referred_files(inputs.references, snapshots))
-    segments = keep("segments", references.segments_of_checkpoints(inputs.references, snapshots))
-    resolved = keep("resolved", of_checkpoints.resolved(referred, files, snapshots, roots))
-    directories_of_jobs = keep("job_directories", owners.directories(held, snapshots))
-    writers = keep("writers", owners.writers(jobs, directories_of_jobs, roots))
-    owned = keep("owners", owners.owners(writers))
-    sole = owners.sole_writers(owned)
-    restores = keep("restores", owners.restores(jobs))
-
-    figures = of_checkpoints.figures(resolved, snapshots, references.written_in(inputs.references))
-    of_jobs = keep("checkpoints_of_jobs", of_checkpoints.owned(figures, owned))
-    weaned = keep("weaned", of_checkpoints.weaned_restores(of_jobs, restores, sole))
-    written_at = of_checkpoints.written_at(metadata)
-    checkpoints = keep("checkpoints", of_checkpoints.judged(of_jobs, weaned, roots, written_at))
-
-    not_found = resolved.where(~F.col("found"))
-    # Usually all are found: then no file need be looked at for how its path ends.
-    spellings = keep("other_spellings", doubting.other_spellings(not_found, files.limit(0) if not_found.isEmpty() else files))
-    twins = keep("twins", aliases.twins(files, held))
-    doubts = keep(
-        "storage_doubt",
-        doubting.distinct(
-            _all_doubts(inputs, owned, resolved, spellings, twins, restores, snapshots, writers, directories_of_jobs, metadata)
-        ),
+def judge(inputs: Inputs, engine: Engine) -> Judged:
+    roots, jobs = sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"])), inputs.jobs
+    read = engine.run(
+        partial(snapshots.read_checkpoints, spellings_of=inputs.spellings_of),
+        {"parsed": inputs.parsed},
+        snapshots.SCHEMAS,
+        ("audit_id", "metadata_path"),
     )
-
-    chains = keep("chains", _references_of_jobs(resolved, checkpoints))
-    unread = history.unread(inputs.referred, snapshots)
-    pending = keep("pending", history.pending(unread, metadata, roots))
-    needed, all_needed = _task_owned(metadata, restores, chains, jobs, listed_jobs)
-    live_segments = references.live_segments(segments)
-    known = Known(
-        roots=roots,
-        held=held,
-        owners=owned,
-        needed_jobs=keep("needed_jobs", needed),
-        all_needed=all_needed,
-        restored=of_checkpoints.restored_directories(weaned),
-        doubted=doubts.select("audit_id").distinct(),
-        spellings=spellings.select("audit_id", "path").unionByName(twins.select("audit_id", "path")),
-        vanished_files=history.vanished_files(unread, pending, jobs, sole),
-        vanished=inputs.vanished,
-        live_segments=live_segments,
-    )
-    directories = keep("directories", judged_directories(known))
-    facts = facts_of_files(resolved, checkpoints, known)
-    judged = keep("judged", verdicts.judged_files(files, facts, directories, known.restored))
-    cube = keep("cube", verdicts.spelled_out(totals.cube(judged), directories))
-    missing = resolved.where(F.col("missing"))
-    checkpoint_rows = keep("checkpoint_rows", _checkpoint_rows(checkpoints, resolved, segments, jobs))
-    return Judged(
-        files=verdicts.spelled_out(judged, directories),
-        references=referred,
-        absent=absent_files(files, inputs.known_files, roots),
-        pending=pending,
-        tables={
-            "storage_root": totals.of_roots(cube, checkpoints, _distinct_files(missing), doubts, roots),
-            "storage_verdict": totals.of_verdicts(cube),
-            "storage_job": totals.of_jobs(cube, checkpoints, resolved, owned),
-            "storage_checkpoint": checkpoint_rows,
-            "storage_operator_state": operator_states.of_checkpoints(inputs.operators, checkpoint_rows),
-            "storage_chain": _chain_rows(chains, restores, sole, roots),
-            "storage_missing": _missing_rows(missing, of_checkpoints.superseded(checkpoints, restores)),
-            "storage_merged_file": merged_files.worth_compacting(resolved, live_segments),
-            "storage_doubt": doubts,
+    retained = reading.placed_snapshots(engine.collected(read["snapshots"]))
+    missed = reading.missed(engine.collected(read["failed"]), engine.collected(read["bad_paths"]).to_pylist(), retained)
+    previous = checkpoints.previous_of(retained)
+    homes, jobs_of = _Numbered(), _Numbered()
+    of_paths = engine.run(
+        path_facts.of_paths,
+        {
+            "listing": inputs.listing,
+            "known": inputs.known_files,
+            "storage_reference": read["storage_reference"],
+            "segments": read["segments"],
+            "earlier": inputs.earlier,
+        },
+        path_facts.SCHEMAS,
+        ("path",),
+        {
+            "roots": table_of(roots, path_facts.ROOTS),
+            "checkpoints": table_of(_numbered_checkpoints(retained, previous, roots, homes, jobs_of), path_facts.CHECKPOINTS),
         },
     )
+    sums = _Sums(engine, of_paths)
+    metadata = plain_rows(engine.collected(of_paths["listed_metadata"]))
+    held = [row | {"audit_id": roots[row["root_no"]]["audit_id"], "root": roots[row["root_no"]]["root"]} for row in sums.rows("held")]
+    job_directories = owners.directories(held, retained)
+    writers = owners.writers(jobs, job_directories, roots)
+    owned = owners.owners(writers)
+    sole = owners.sole_writers(owned)
+    restores = owners.restores(jobs)
 
+    of_jobs = checkpoints.owned(checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owned)
+    weaned = checkpoints.weaned_restores(of_jobs, restores, sole)
+    judged = checkpoints.judged(of_jobs, weaned, roots, checkpoints.written_at(metadata))
 
-def _all_doubts(
-    inputs: Inputs,
-    owned: DataFrame,
-    resolved: DataFrame,
-    spellings: DataFrame,
-    twins: DataFrame,
-    restores: DataFrame,
-    snapshots: DataFrame,
-    writers: DataFrame,
-    directories_of_jobs: DataFrame,
-    metadata: DataFrame,
-) -> DataFrame:
-    jobs, roots = inputs.jobs, inputs.roots
-    return (
-        doubting.of_completed(inputs.doubts, owned, metadata)
-        .unionByName(doubting.unknown_authorities(resolved, inputs.roots))
-        .unionByName(doubting.of_other_spellings(spellings))
-        .unionByName(aliases.of_twins(twins))
-        .unionByName(aliases.same_metadata(inputs.references, snapshots))
-        .unionByName(doubting.restored_from_gone(restores, snapshots, roots))
-        .unionByName(doubting.restored_from_unknown(jobs, writers, snapshots))
-        .unionByName(doubting.writes_elsewhere(jobs, directories_of_jobs, roots))
-        .unionByName(doubting.no_checkpoint_found(jobs, restores, writers, snapshots, roots))
+    alike = _alike(engine, of_paths, sums, held, roots)
+    newest = doubts.newest_found(writers, retained)
+    all_doubts = doubts.distinct(
+        [
+            *doubts.of_completed([*inputs.doubts, *missed.doubts], owned, metadata),
+            *doubts.unknown_authorities(sums.rows("outside"), roots),
+            *doubts.of_other_spellings(alike.spellings),
+            *doubts.of_twins(alike.twins),
+            *doubts.same_metadata(retained),
+            *doubts.restored_from_gone(restores, retained, roots),
+            *doubts.restored_from_unknown(jobs, newest),
+            *doubts.writes_elsewhere(jobs, job_directories, roots),
+            *doubts.no_checkpoint_found(jobs, restores, writers, newest, roots),
+        ]
     )
-
-
-def _files(inputs: Inputs, keep: Keep) -> tuple[DataFrame, DataFrame]:
-    """Listed files, and the directories that hold them.
-
-    To merge what is known of a file costs as much as all else here, and is hardly ever needed: the number of rows shows it.
-    """
-    files = keep("files", listed_files(inputs.listing, inputs.known_files, inputs.roots))
-    held = keep("held", held_directories(files, inputs.roots))
-    summed = held.agg(F.sum("files")).first()
-    if summed and summed[0] not in (None, inputs.listing.count()):
-        files = keep("merged_files", listed_files(inputs.listing, merged(inputs.known_files), inputs.roots))
-        held = keep("merged_held", held_directories(files, inputs.roots))
-    return files, held
-
-
-def _references_of_jobs(resolved: DataFrame, checkpoints: DataFrame) -> DataFrame:
-    """Distinct files of another job's directory per job that refers to them.
-
-    ``job_id`` and ``job_directory`` are null for savepoints.
-    """
-    foreign = resolved.where(F.col("other_job_id").isNotNull())
-    referrers = checkpoints.select("audit_id", "metadata_path", "job_directory", "job_id")
-    keyed = foreign.join(referrers, ["audit_id", "metadata_path"])
-    root = F.coalesce("ref_root", F.lit("")).alias("root")
-    ends = ["job_directory", "job_id", "other_job_directory", "other_job_id"]
-    return keyed.groupBy("audit_id", root, *ends, "path").agg(
-        F.max("bytes").alias("bytes"), F.collect_set("metadata_path").alias("referrers")
-    )
-
-
-def _task_owned(
-    metadata: DataFrame, restores: DataFrame, chains: DataFrame, jobs: DataFrame, listed_jobs: DataFrame
-) -> tuple[DataFrame, DataFrame]:
-    """(audit_id, job_id) of jobs whose task-owned files may be needed, and (audit_id) where those of all may be:
-    a snapshot lies there whose job nobody can tell, or a job was restored from a place that nobody knows."""
-    known = listed_jobs.select("audit_id", "job_id").unionByName(jobs.select("audit_id", "job_id")).distinct()
-    prefix = F.regexp_extract("path", "/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/", 1)
-    savepoints = metadata.where(F.col("place") == "savepoint").select("audit_id", prefix.alias("prefix")).distinct()
-    of_savepoints = (
-        known.withColumn("prefix", F.substring("job_id", 1, 6)).join(savepoints, ["audit_id", "prefix"]).select("audit_id", "job_id")
-    )
-    may_run = jobs.where(~F.coalesce(F.col("terminal") & F.col("seen"), F.lit(False))).select("audit_id", "job_id")
-    holders = (
-        metadata.where(F.col("job_id").isNotNull())
-        .select("audit_id", "job_id")
-        .unionByName(of_savepoints)
-        .unionByName(may_run)
-        .unionByName(chains.select("audit_id", F.col("other_job_id").alias("job_id")))
-        .distinct()
-    )
-    foreign = chains.where(F.col("job_id").isNotNull()).select("audit_id", "job_id", "other_job_id").distinct()
-    needed = lineage.needed_ancestors(lineage.descents(restores, foreign, known), holders).distinct()
-    unowned = metadata.where(F.col("job_id").isNull() & (F.col("place") != "savepoint")).select("audit_id")
-    # Only the last restore of a job is known. After one from its own checkpoint, or from a place that tells no job,
-    # nobody knows any more from whom it stems.
-    from_unknown = jobs.where(
-        (F.col("restored_at").isNotNull() & F.col("restored_path").isNull()) | F.coalesce("restore_unread", F.lit(False))
-    )
-    of_itself = restores.where(F.coalesce(F.col("from_job_id"), "from_prefix").isNull() | (F.col("from_job_id") == F.col("job_id")))
-    forgotten = from_unknown.select("audit_id").unionByName(of_itself.select("audit_id"))
-    return needed, unowned.unionByName(forgotten).distinct()
-
-
-def _checkpoint_rows(checkpoints: DataFrame, resolved: DataFrame, segments: DataFrame, jobs: DataFrame) -> DataFrame:
-    """``storage_checkpoint``. The job of a savepoint is known where the six digits in its name fit one job only."""
-    prefix = F.regexp_extract("metadata_path", "/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/", 1)
-    fitting = jobs.groupBy("audit_id", F.substring("job_id", 1, 6).alias("prefix")).agg(
-        F.countDistinct("cluster", "job_id").alias("fitting"), F.max("job_id").alias("fit_job_id"), F.max("cluster").alias("fit_cluster")
-    )
-    compared = of_checkpoints.against_previous(checkpoints, resolved, segments)
-    rows = checkpoints.withColumn("prefix", prefix).join(fitting, ["audit_id", "prefix"], "left").join(
-        compared, ["audit_id", "metadata_path"], "left"
-    )  # fmt: skip
-    one, fits = F.col("claims") == 1, F.col("is_savepoint") & (F.col("fitting") == 1)
-    return rows.withColumns(
+    chains = _chains(sums, jobs_of.keys, roots)
+    needed, all_needed = lineage.needed_jobs(metadata, restores, chains, jobs, held)
+    unread = history.unread(sums.rows("unread_checkpoints"), metadata, jobs, sole, roots)
+    known = directories.Known(owned, needed, all_needed, {doubt["audit_id"] for doubt in all_doubts})
+    of_directories = directories.judged_directories(held, roots, known)
+    files = engine.run(
+        verdicts.judged_files,
+        {"files": of_paths["files"], "unread": of_paths["unread"], **alike.parts},
+        verdicts.SCHEMAS,
+        ("path",) if alike.parts else None,
         {
-            "job_id": F.coalesce("job_id", F.when(fits, F.col("fit_job_id")), F.lit("")),
-            "cluster": F.coalesce(F.when(one, F.col("cluster")), F.when(fits, F.col("fit_cluster")), F.lit("")),
+            "directories": table_of(of_directories, verdicts.DIRECTORIES),
+            "checkpoints": table_of((row | {"is_live": row["verdict"] == LIVE} for row in judged), verdicts.CHECKPOINTS),
+            "restored": _keyed(checkpoints.restored_directories(weaned), "directory"),
+            "gone": _keyed(missed.vanished, "metadata_path"),
+            "vanished": _keyed(unread.vanished, "metadata_path"),
+            "not_pending": _keyed(unread.gone, "metadata_path"),
+        },
+    )
+    cube = engine.collected(engine.run(partial_sums.of_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY)["cube"])
+    rows = checkpoints.checkpoint_rows(judged, previous, sums.by_number("compared", "checkpoint_no"), jobs)
+    lost = {key_of(roots[number], ("audit_id", "root")): row for number, row in sums.by_number("lost", "root_no").items()}
+    reached = {homes.keys[number]: row for number, row in sums.by_number("reached", "home_no").items()}
+    tables = {
+        "storage_root": totals.of_roots(cube, of_directories, judged, lost, all_doubts, roots),
+        "storage_verdict": totals.of_verdicts(cube, of_directories),
+        "storage_job": totals.of_jobs(cube, of_directories, judged, reached, owned),
+        "storage_checkpoint": rows,
+        "storage_operator_state": operator_states.of_checkpoints(engine.collected(read["operators"]).to_pylist(), rows),
+        "storage_chain": lineage.chain_rows(chains, restores, sole, roots),
+        "storage_merged_file": [
+            row | {"root": roots[row["root_no"]]["root"], "job_id": row["job_id"] or ""} for row in sums.rows("merged")
+        ],
+        "storage_doubt": all_doubts,
+    }
+    named = {name: table_of(of, arrow_schema(AUDIT_TABLES[name])) for name, of in tables.items()}
+    named["storage_missing"] = _missing(sums.table("missing"), judged, checkpoints.superseded(judged, restores), roots)
+    return Judged(
+        live=files["storage_live"],
+        not_live=files["not_live"],
+        references=read["storage_reference"],
+        absent=[of_paths["storage_absent"]],
+        pending=[of_paths["storage_pending"], files["storage_pending"]],
+        tables={name: named[name] for name in AUDIT_TABLES},
+    )
+
+
+class _Numbered:
+    """Numbers of keys, in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Key, int] = {}
+
+    def of(self, key: Key) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    @property
+    def keys(self) -> list[Key]:
+        return list(self._numbers)
+
+
+class _Sums:
+    """Parts of sums that the calls of a step made, added up."""
+
+    def __init__(self, engine: Engine, parts: Mapping[str, Rows]) -> None:
+        self._engine = engine
+        self._sums = engine.run(
+            partial_sums.added_up, {name: parts[name] for name in partial_sums.KEYS}, path_facts.SCHEMAS, partial_sums.KEYS
+        )
+
+    def table(self, name: str) -> pa.Table:
+        return self._engine.collected(self._sums[name])
+
+    def rows(self, name: str) -> list[Row]:
+        rows: list[Row] = self.table(name).to_pylist()
+        return rows
+
+    def by_number(self, name: str, number: str) -> dict[int, Row]:
+        return {row.pop(number): row for row in self.rows(name)}
+
+
+def _numbered_checkpoints(
+    retained: Iterable[Row], previous: Mapping[int, int], roots: Iterable[Row], homes: _Numbered, jobs: _Numbered
+) -> list[Row]:
+    """``path_facts.CHECKPOINTS``; numbers their jobs."""
+    as_of = {audit_id: min(root["as_of"] for root in of) for (audit_id,), of in by(roots, "audit_id").items()}
+    return [
+        row
+        | {
+            "is_told": row["modified"] is not None and row["modified"] < as_of[row["audit_id"]],
+            "previous_no": previous.get(number, -1),
+            "job_no": jobs.of((row["audit_id"], row["job_directory"], row["job_id"])),
+            "home_no": -1
+            if row["is_savepoint"] or row["job_directory"] is None
+            else homes.of((row["audit_id"], row["root"], row["job_directory"])),
         }
-    )
+        for number, row in enumerate(retained)
+    ]
 
 
-def _chain_rows(chains: DataFrame, restores: DataFrame, sole: DataFrame, roots: DataFrame) -> DataFrame:
-    """``storage_chain``."""
-    ends = ["directory", "job_id", "other_directory", "other_job_id"]
-    named = chains.where(F.col("job_directory").isNotNull()).withColumnsRenamed(
-        {"job_directory": "directory", "other_job_directory": "other_directory"}
-    )
-    checkpoints = F.size(F.array_distinct(F.flatten(F.collect_list("referrers"))))
-    refers = named.groupBy("audit_id", "root", *ends).agg(
-        F.count("*").alias("files"), F.sum("bytes").alias("bytes"), checkpoints.alias("checkpoints")
-    )
-    of_checkpoints_only = restores.where(F.col("from_job_directory").isNotNull())
-    home = sole.select("audit_id", "cluster", "job_id", F.col("job_directory").alias("directory"))
-    renamed = of_checkpoints_only.withColumnsRenamed({"from_job_directory": "other_directory", "from_job_id": "other_job_id"})
-    at_home = renamed.join(home, ["audit_id", "cluster", "job_id"], "left").fillna("", ["directory"])
-    nothing = (F.lit(0).alias(name) for name in ("files", "bytes", "checkpoints"))
-    restored = (
-        at_home.groupBy("audit_id", *ends)
-        .agg(F.lit(0).alias("_"))
-        .select("audit_id", F.col("other_directory").alias("path"), *ends, *nothing)
-    )
-    placed = references.with_roots(restored, roots).withColumn("root", F.coalesce("ref_root", F.lit("")))
-    others = placed.where(F.col("directory") != F.col("other_directory"))
-    return refers.withColumn("kind", F.lit("refers")).unionByName(
-        others.select("audit_id", "root", *ends, "files", "bytes", "checkpoints").withColumn("kind", F.lit("restored_from"))
-    )
+@dataclass(frozen=True)
+class _Alike:
+    parts: Mapping[str, Rows]
+    """``alike``, files that another name may mean, where there are any."""
+    spellings: Sequence[Row] = ()
+    twins: Sequence[Row] = ()
 
 
-def _missing_rows(missing: DataFrame, superseded: DataFrame) -> DataFrame:
+def _alike(engine: Engine, of_paths: Mapping[str, Rows], sums: _Sums, held: Iterable[Row], roots: Sequence[Row]) -> _Alike:
+    """Usually all references are found, and each job has one directory: then no file need be looked at for how its path ends."""
+    in_job = [row for row in held if row["job_id"] is not None]
+    spread = [
+        dict(zip(("audit_id", "job_id"), key, strict=True))
+        for key, of in by(in_job, "audit_id", "job_id").items()
+        if len({row["job_directory"] for row in of}) > 1
+    ]
+    not_found = sums.table("not_found_of")
+    if not spread and not not_found.num_rows:
+        return _Alike({})
+    ends = engine.run(
+        aliases.ends_of_paths,
+        {name: of_paths[name] for name in ("files", "not_found")},
+        aliases.ENDS,
+        known={"spread": table_of(spread, aliases.SPREAD), "not_found": not_found},
+    )
+    found = engine.run(aliases.alike, ends, aliases.SCHEMAS, ("end",))
+    spellings = engine.collected(found["spellings"]).to_pylist()
+    pairs = summed(engine.collected(found["twins"]), aliases.PAIR, ("path",)).to_pylist()
+    twins = [pair | {"root": roots[pair["root_no"]]["root"]} for pair in pairs]
+    return _Alike({"alike": found["alike"]} if spellings or twins else {}, spellings, twins)
+
+
+def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]:
+    """References of jobs to files of other jobs. ``job_id`` and ``job_directory`` are null for savepoints."""
+    checkpoints_of = by(sums.rows("chained"), "job_no", "root_no", "other_job_directory")
+    found = []
+    for row in sums.rows("chains"):
+        audit_id, job_directory, job_id = jobs[row["job_no"]]
+        referrers = checkpoints_of[row["job_no"], row["root_no"], row["other_job_directory"]]
+        root = roots[row["root_no"]]["root"] if row["root_no"] >= 0 else ""
+        found.append(
+            row | {"audit_id": audit_id, "job_directory": job_directory, "job_id": job_id, "root": root, "checkpoints": len(referrers)}
+        )
+    return found
+
+
+def _keyed(keys: Iterable[Key], name: str) -> pa.Table:
+    rows = [dict(zip(("audit_id", name), key, strict=True)) for key in sorted(keys)]
+    return table_of(rows, pa.schema([("audit_id", pa.string()), (name, pa.string())]))
+
+
+def _missing(missing: pa.Table, judged: Sequence[Row], superseded: set[Key], roots: Sequence[Row]) -> pa.Table:
     """``storage_missing``."""
-    order = Window.partitionBy("audit_id", "metadata_path").orderBy("path")
-    some = missing.withColumn("_place", F.row_number().over(order)).where(F.col("_place") <= MOST_MISSING)
-    marked = some.join(superseded.withColumn("superseded", F.lit(True)), ["audit_id", "metadata_path"], "left").fillna(
-        False, ["superseded"]
-    )
-    return marked.withColumn("root", F.col("ref_root"))
-
-
-def _distinct_files(missing: DataFrame) -> DataFrame:
-    return missing.groupBy("audit_id", "ref_root", "path").agg(F.max("bytes").alias("bytes"))
+    at = pa.array(missing.column("checkpoint_no").to_numpy().astype(np.int64))
+    root = pa.array([one["root"] for one in roots], pa.string()).take(missing.column("root_no").combine_chunks())
+    of = {name: pa.array([row[name] for row in judged], pa.string()).take(at) for name in checkpoints.CHECKPOINT}
+    later = pa.array([key_of(row, checkpoints.CHECKPOINT) in superseded for row in judged], pa.bool_()).take(at)
+    columns = of | {"root": root, "path": missing.column("path"), "bytes": missing.column("bytes"), "superseded": later}
+    schema = arrow_schema(AUDIT_TABLES["storage_missing"])
+    return pa.table([columns[name] for name in schema.names], schema=schema)

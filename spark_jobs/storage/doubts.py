@@ -4,180 +4,215 @@ They are added to what reading and listing already doubted. Where two spellings 
 tell: an alias in the spellings makes them one, an alias of a prefix to itself says that it is elsewhere.
 """
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from collections.abc import Iterable, Mapping, Sequence
 
-from spark_jobs.storage.inputs import DOUBTS
-from spark_jobs.storage.layout_columns import is_below, with_job_directory, with_places
-from spark_jobs.storage.owners import CLOCKS_APART_S, is_of_time
+import pyarrow as pa
 
-AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
-_TAIL = "/((?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)$"
-_COLUMNS = DOUBTS.names
+from spark_jobs.storage.layout_columns import placed
+from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, is_of_time, may_run, root_around
+from spark_jobs.storage.plain import Key, Row, by, is_less, key_of, keys, largest, smallest
+from spark_jobs.storage_words import TWO_NAMES
 
 OF_METADATA = ("incomplete_metadata", "damaged_metadata", "unsupported_metadata", "unreadable_file", "vanished_metadata")
+TWO_NAMES_ADVICE = (
+    "If it is one directory, declare the one name an alias of the other (WEIR_STORAGE_ALIASES) and remove that root; "
+    "if it is a copy, remove the root that nobody restores from."
+)
 
 
-def of_completed(doubts: DataFrame, owners: DataFrame, metadata: DataFrame) -> DataFrame:
+def of_completed(doubts: Sequence[Row], owners: Iterable[Row], metadata: Iterable[Row]) -> list[Row]:
     """Without those about a ``_metadata`` whose checkpoint provably never completed: it never referred to anything.
 
     Numbers repeat where a job starts again under its id, so the file has to be of the time of that checkpoint.
     """
-    sure = owners.where((F.col("claims") == 1) & F.col("seen"))
-    failed = sure.select("audit_id", "job_directory", F.explode("failed").alias("failed"))
-    key = ["audit_id", "job_directory", "checkpoint_id"]
-    never = failed.select("audit_id", "job_directory", F.col("failed.checkpoint_id").alias("checkpoint_id"), "failed")
-    of_metadata = with_places(doubts.where(F.col("reason").isin(*OF_METADATA)), "subject")
-    placed = with_job_directory(of_metadata, "subject").where(F.col("place") == "metadata")
-    written = metadata.groupBy("audit_id", F.col("path").alias("subject")).agg(F.max("modified").alias("modified"))
-    timed = placed.join(written, ["audit_id", "subject"]).join(never, key)
-    explained = (
-        timed.where(is_of_time(F.col("modified"), F.col("failed"), CLOCKS_APART_S)).select("audit_id", "subject", "reason").distinct()
-    )
-    return doubts.join(explained, ["audit_id", "subject", "reason"], "left_anti").select(*_COLUMNS)
+    failed: dict[Key, list[Row]] = {}
+    for owner in owners:
+        if owner["claims"] == 1 and owner["seen"]:
+            for end in owner["failed"]:
+                failed.setdefault((owner["audit_id"], owner["job_directory"], end["checkpoint_id"]), []).append(end)
+    written: dict[Key, list[int | None]] = {}
+    for row in metadata:
+        written.setdefault((row["audit_id"], row["path"]), []).append(row["modified"])
+    where = placed(pa.array([doubt["subject"] for doubt in doubts], pa.string()))
+    places = zip(*(array.to_pylist() for array in (where.place, where.job_directory, where.checkpoint_id)), strict=True)
+
+    def is_explained(doubt: Row, place: str, directory: str | None, number: int | None) -> bool:
+        if doubt["reason"] not in OF_METADATA or place != "metadata":
+            return False
+        modified = largest(written.get((doubt["audit_id"], doubt["subject"]), ()))
+        return any(is_of_time(modified, end, CLOCKS_APART_S) for end in failed.get((doubt["audit_id"], directory, number), ()))
+
+    return [doubt for doubt, of in zip(doubts, places, strict=True) if not is_explained(doubt, *of)]
 
 
-def unknown_authorities(resolved: DataFrame, roots: DataFrame) -> DataFrame:
+def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Row]:
     """File systems that references name and that no root is on; one doubt each."""
-    outside = resolved.where(F.col("ref_root").isNull()).groupBy("audit_id", F.regexp_extract("path", AUTHORITY, 1).alias("subject"))
-    named = outside.agg(F.min("metadata_path").alias("metadata_path"))
-    known = roots.groupBy("audit_id").agg(F.flatten(F.collect_set("known_authorities")).alias("known"))
-    unknown = named.join(F.broadcast(known), "audit_id").where(~F.array_contains("known", F.col("subject")))
-    detail = F.format_string("%s refers to it; declare in the spellings which root it means, or that it is another.", "metadata_path")
-    return _doubts(unknown.withColumn("detail", detail), "unknown_authority")
+    known: dict[str, set[str]] = {}
+    for root in roots:
+        known.setdefault(root["audit_id"], set()).update(root["known_authorities"] or ())
+    return [
+        _doubt(
+            row, row["authority"], "unknown_authority",
+            f"{row['metadata_path']} refers to it; declare in the spellings which root it means, or that it is another.",
+        )
+        for row in outside
+        if row["authority"] not in known[row["audit_id"]]
+    ]  # fmt: skip
 
 
-def other_spellings(not_found: DataFrame, files: DataFrame) -> DataFrame:
-    """Listed files (audit_id, path, referred_as) that a reference may mean of which no file was found, outside the roots or in them.
-
-    Both are alike from the directory of the job or savepoint on, but for upper and lower case, which some file systems take for one.
-    """
-    named = not_found.select("audit_id", F.col("path").alias("referred_as"))
-    tailed = named.withColumn("tail", F.regexp_extract(F.lower("referred_as"), _TAIL, 1)).where(F.col("tail") != "")
-    listed = files.select("audit_id", "path", F.regexp_extract(F.lower("path"), _TAIL, 1).alias("tail"))
-    meant = listed.join(tailed, ["audit_id", "tail"])
-    return meant.groupBy("audit_id", "path").agg(F.min("referred_as").alias("referred_as"))
-
-
-def of_other_spellings(spellings: DataFrame) -> DataFrame:
+def of_other_spellings(spellings: Iterable[Row]) -> list[Row]:
     """One doubt an audit, about the first of them."""
-    first = spellings.groupBy("audit_id").agg(
-        F.min_by("referred_as", "path").alias("subject"), F.min("path").alias("path"), F.count("*").alias("files")
-    )
-    detail = F.format_string("It may be %s, as may others of %d files; declare in the spellings what its directory means.", "path", "files")
-    return _doubts(first.withColumn("detail", detail), "other_spelling")
+    return [
+        _doubt(
+            first := min(of, key=lambda row: str(row["path"])), first["referred_as"], "other_spelling",
+            f"It may be {first['path']}, as may others of {sum(row['files'] for row in of)} files; "
+            "declare in the spellings what its directory means.",
+        )
+        for of in by(spellings, "audit_id").values()
+    ]  # fmt: skip
 
 
-def restored_from_gone(restores: DataFrame, snapshots: DataFrame, roots: DataFrame) -> DataFrame:
+def of_twins(pairs: Iterable[Row]) -> list[Row]:
+    """A doubt for each directory and another one that holds the same files."""
+    return [
+        _doubt(
+            pair, pair["directory"], TWO_NAMES,
+            f"{pair['files']} files below it are also listed below {pair['other_directory']}, such as {pair['path']}. {TWO_NAMES_ADVICE}",
+        )
+        for pair in pairs
+    ]  # fmt: skip
+
+
+def same_metadata(snapshots: Iterable[Row]) -> list[Row]:
+    """A doubt for each checkpoint whose ``_metadata`` has the same content as another one of that job and number.
+
+    Jobs of fixed ids have checkpoints of the same number in many places; what those refer to differs.
+    """
+    written = (row for row in snapshots if row["place"] == "metadata")
+    found = []
+    for alike in by(written, "audit_id", "job_id", "checkpoint_id", "metadata_bytes", "digest").values():
+        first, last = (of(row["metadata_path"] for row in alike) for of in (min, max))
+        for row in alike if first != last else ():
+            other = last if row["metadata_path"] == first else first
+            found.append(_doubt(row, row["metadata_path"], TWO_NAMES, f"It has the same content as {other}. {TWO_NAMES_ADVICE}"))
+    return found
+
+
+def restored_from_gone(restores: Iterable[Row], snapshots: Iterable[Row], roots: Sequence[Row]) -> list[Row]:
     """Jobs that may run on files which only a snapshot named that was not read: it is gone, or lies elsewhere."""
-    read = snapshots.select("audit_id", F.col("directory").alias("restored_path"))
-    since = F.coalesce(F.col("last_completed_at") > F.col("restored_at"), F.lit(False))
-    waiting = _may_run(restores).where(~since).join(read, ["audit_id", "restored_path"], "left_anti")
-    places = F.broadcast(roots.select("audit_id", "root"))
-    of_restore = ["audit_id", "cluster", "job_id", "restored_path"]
-    inside = waiting.join(places, "audit_id").where(is_below(F.col("restored_path"), F.col("root"))).select(*of_restore, "root")
-    outside = waiting.join(inside, of_restore, "left_anti")
-    detail = F.format_string("Job %s was restored from it and has completed no checkpoint since.", "job_id")
-    gone, elsewhere = (one.withColumn("subject", F.col("restored_path")).withColumn("detail", detail) for one in (inside, outside))
-    return _doubts(gone, "restored_from_gone").unionByName(_doubts(elsewhere, "restored_from_elsewhere"))
+    read = keys(snapshots, "audit_id", "directory")
+    found = []
+    for job in may_run(restores):
+        path = job["restored_path"]
+        if is_less(job["restored_at"], job["last_completed_at"]) or (job["audit_id"], path) in read:
+            continue
+        root = root_around(job["audit_id"], path, roots)
+        detail = f"Job {job['job_id']} was restored from it and has completed no checkpoint since."
+        reason = "restored_from_elsewhere" if root is None else "restored_from_gone"
+        found.append(_doubt(job | {"root": root or ""}, path, reason, detail))
+    return found
 
 
-def restored_from_unknown(jobs: DataFrame, writers: DataFrame, snapshots: DataFrame) -> DataFrame:
+def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> list[Row]:
     """Jobs that may run on a checkpoint of which nobody knows where it lies, or whether there is one.
 
-    Flink does not always report the path. One with a checkpoint of its own since stands on that.
+    Flink does not always report the path. One with a checkpoint of its own since stands on that. ``newest``: :func:`newest_found`.
     """
-    of_job = ["audit_id", "cluster", "job_id"]
-    since = F.coalesce(F.col("last_completed_at") > F.coalesce("restored_at", "started_at"), F.lit(False))
-    restored = F.col("restored_at").isNotNull() & F.col("restored_path").isNull()
-    may_be = restored | F.coalesce("restore_unread", F.lit(False))
-    waiting = _may_run(jobs).where(may_be & ~since).select(*of_job, "restored_at")
-    found = _found(writers, snapshots).select(*of_job, "found_at")
-    unknown = waiting.join(found, of_job, "left").where(~F.coalesce(F.col("found_at") > F.col("restored_at"), F.lit(False)))
-    detail = F.format_string("Job of %s; wait for its next checkpoint and audit again.", "cluster")
-    return _doubts(
-        unknown.withColumn("subject", F.col("job_id")).withColumn("detail", detail),
-        "restored_from_unknown",
-    )
+    found = []
+    for job in may_run(jobs):
+        began_at = job["started_at"] if job["restored_at"] is None else job["restored_at"]
+        may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job["restore_unread"]
+        found_at = newest.get(key_of(job, JOB), {}).get("modified")
+        if may_be and not is_less(began_at, job["last_completed_at"]) and not is_less(job["restored_at"], found_at):
+            detail = f"Job of {job['cluster']}; wait for its next checkpoint and audit again."
+            found.append(_doubt(job, job["job_id"], "restored_from_unknown", detail))
+    return found
 
 
-def writes_elsewhere(jobs: DataFrame, listed: DataFrame, roots: DataFrame) -> DataFrame:
+def writes_elsewhere(jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence[Row]) -> list[Row]:
     """Jobs that stem from the audited roots and whose checkpoints lie outside of them.
 
     Those may refer to files here, and nobody reads them. ``listed`` are the job directories found:
     one of its id that its cluster may write is of the job before it moved.
     """
-    places = F.broadcast(roots.select("audit_id", "root", "clusters"))
-    known = jobs.where(F.col("written_directory").isNotNull())
-    near = known.join(places, "audit_id")
-    inside = near.where(is_below(F.col("written_directory"), F.col("root")))
-    outside = known.join(inside.select("audit_id", "cluster", "job_id"), ["audit_id", "cluster", "job_id"], "left_anti")
-    restored = outside.join(places, "audit_id").where(is_below(F.col("restored_path"), F.col("root")))
-    allowed = (F.size("clusters") == 0) | F.array_contains("clusters", F.col("cluster"))
-    moved = (
-        outside.join(listed.select("audit_id", "root", "job_id"), ["audit_id", "job_id"]).join(places, ["audit_id", "root"]).where(allowed)
-    )
-    columns = ("audit_id", "cluster", "job_id", "written_directory")
-    found = restored.select(*columns).unionByName(moved.select(*columns)).distinct()
-    detail = F.format_string("Job %s of %s writes there; add it to the roots.", "job_id", "cluster")
-    return _doubts(found.withColumn("subject", F.col("written_directory")).withColumn("detail", detail), "writes_elsewhere")
+    clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
+    directories = by(listed, "audit_id", "job_id")
+    written = [job for job in jobs if job["written_directory"] is not None]
+    inside = keys((job for job in written if root_around(job["audit_id"], job["written_directory"], roots)), *JOB)
+
+    def may_write(directory: Row, cluster: str) -> bool:
+        clusters = clusters_of[directory["audit_id"], directory["root"]]
+        return not clusters or cluster in clusters
+
+    found = {}
+    for job in written:
+        of_its_id = directories.get((job["audit_id"], job["job_id"]), ())
+        stems_from_here = root_around(job["audit_id"], job["restored_path"], roots) is not None
+        if key_of(job, JOB) in inside or not (stems_from_here or any(may_write(one, job["cluster"]) for one in of_its_id)):
+            continue
+        detail = f"Job {job['job_id']} of {job['cluster']} writes there; add it to the roots."
+        found[*key_of(job, JOB), job["written_directory"]] = _doubt(job, job["written_directory"], "writes_elsewhere", detail)
+    return list(found.values())
 
 
-def no_checkpoint_found(jobs: DataFrame, restores: DataFrame, writers: DataFrame, snapshots: DataFrame, roots: DataFrame) -> DataFrame:
+def no_checkpoint_found(
+    jobs: Iterable[Row], restores: Iterable[Row], writers: Iterable[Row], newest: Mapping[Key, Row], roots: Sequence[Row]
+) -> list[Row]:
     """Jobs that run and whose newest checkpoint was not found, nor a later one.
 
     The listing may have passed between two of them, or may be short. Only jobs that write below
     the audited roots or were restored from there; others write elsewhere. A checkpoint that
     completed after the listing began is not looked for, but any other of its job is.
     """
-    of_job = ["audit_id", "cluster", "job_id"]
-    places = F.broadcast(roots.select("audit_id", "root", "as_of"))
-    running = _may_run(jobs).where(F.col("last_completed_at").isNotNull())
-    begun = running.join(places, "audit_id")
-    inside = begun.where(is_below(F.col("written_directory"), F.col("root"))).select(*of_job)
-    unplaced = running.where(F.col("written_directory").isNull())
-    from_here = restores.join(places, "audit_id").where(is_below(F.col("restored_path"), F.col("root")))
-    guessed = writers.select(*of_job).unionByName(from_here.select(*of_job)).distinct()
-    here = inside.unionByName(unplaced.join(guessed, of_job, "left_semi").select(*of_job))
-    as_of = F.broadcast(roots.groupBy("audit_id").agg(F.min("as_of").alias("as_of")))
-    wanted = running.join(here.distinct(), of_job).join(as_of, "audit_id")
-    is_listed = F.col("last_completed_at") < F.col("as_of")
-    least = F.when(is_listed, F.col("last_completed_id"))
-    found = _found(writers, snapshots)
-    is_older = F.col("found_id") < least
-    # A higher number is of an earlier run under the same id where it was written before this one began.
-    is_of_earlier_run = F.col("found_at") < F.col("started_at")
-    is_missed = F.col("found_id").isNull() | F.coalesce(is_older, F.lit(False)) | F.coalesce(is_of_earlier_run, F.lit(False))
-    lost = wanted.join(found, of_job, "left").where(is_missed)
-    detail = F.format_string("Job of %s; audit again, and look whether its checkpoints are kept.", "cluster")
-    return _doubts(
-        lost.withColumn("subject", F.col("job_id")).withColumn("detail", detail),
-        "no_checkpoint_found",
-    )
+    from_here = (job for job in restores if root_around(job["audit_id"], job["restored_path"], roots))
+    guessed = keys(writers, *JOB) | keys(from_here, *JOB)
+    as_of = {audit_id: smallest(root["as_of"] for root in of) for (audit_id,), of in by(roots, "audit_id").items()}
+    running = [job for job in may_run(jobs) if job["last_completed_at"] is not None]
+
+    def is_here(job: Row) -> bool:
+        if job["written_directory"] is None:
+            return key_of(job, JOB) in guessed
+        return root_around(job["audit_id"], job["written_directory"], roots) is not None
+
+    here = keys((job for job in running if is_here(job)), *JOB)
+    found = []
+    for job in running:
+        if key_of(job, JOB) not in here:
+            continue
+        last = newest.get(key_of(job, JOB))
+        is_listed = job["last_completed_at"] < as_of[job["audit_id"]]
+        is_older = last is not None and is_listed and is_less(last["id"], job["last_completed_id"])
+        # A higher number is of an earlier run under the same id where it was written before this one began.
+        if last is None or is_older or is_less(last["modified"], job["started_at"]):
+            detail = f"Job of {job['cluster']}; audit again, and look whether its checkpoints are kept."
+            found.append(_doubt(job, job["job_id"], "no_checkpoint_found", detail))
+    return found
 
 
-def _found(writers: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """(audit_id, cluster, job_id, found_id, found_at): the newest checkpoint read below what a job writes, by its time."""
-    read = snapshots.where(F.col("place") == "metadata").select("audit_id", "job_directory", "checkpoint_id", "modified")
-    newest = F.max_by(F.struct(F.coalesce("checkpoint_id", F.lit(-1)).alias("id"), "modified"), F.struct("modified", "checkpoint_id"))
-    return (
-        writers.join(read, ["audit_id", "job_directory"])
-        .groupBy("audit_id", "cluster", "job_id")
-        .agg(newest.alias("newest"))
-        .select("audit_id", "cluster", "job_id", F.col("newest.id").alias("found_id"), F.col("newest.modified").alias("found_at"))
-    )
+def newest_found(writers: Iterable[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
+    """(audit_id, cluster, job_id) → id and ``modified`` of the newest checkpoint read below what a job writes, by its time."""
+    read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
+    found: dict[Key, Row] = {}
+    for writer in writers:
+        for row in read.get((writer["audit_id"], writer["job_directory"]), ()):
+            number = -1 if row["checkpoint_id"] is None else row["checkpoint_id"]
+            known = found.get(key_of(writer, JOB))
+            if known is None or _time(row["modified"], number) > _time(known["modified"], known["id"]):
+                found[key_of(writer, JOB)] = {"id": number, "modified": row["modified"]}
+    return found
 
 
-def distinct(doubts: DataFrame) -> DataFrame:
-    return (
-        doubts.groupBy("audit_id", "subject", "reason").agg(F.max("root").alias("root"), F.max("detail").alias("detail")).select(*_COLUMNS)
-    )
+def _time(modified: int | None, number: int) -> tuple[bool, int, int]:
+    return modified is not None, modified or 0, number
 
 
-def _may_run(jobs: DataFrame) -> DataFrame:
-    return jobs.where(~F.coalesce(F.col("terminal") & F.col("seen"), F.lit(False)))
+def distinct(doubts: Iterable[Row]) -> list[Row]:
+    names = ("audit_id", "subject", "reason")
+    return [
+        dict(zip(names, key, strict=True)) | {name: largest(doubt[name] for doubt in of) for name in ("root", "detail")}
+        for key, of in by(doubts, *names).items()
+    ]
 
 
-def _doubts(rows: DataFrame, reason: str) -> DataFrame:
-    root = F.col("root") if "root" in rows.columns else F.lit("")
-    return rows.select("audit_id", "subject", F.lit(reason).alias("reason"), root.alias("root"), "detail")
+def _doubt(row: Row, subject: str, reason: str, detail: str) -> Row:
+    return {"audit_id": row["audit_id"], "subject": subject, "reason": reason, "root": row.get("root") or "", "detail": detail}

@@ -1,44 +1,45 @@
 """What the audit before knew of referrers that are gone, and what the next one has to know."""
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from spark_jobs.storage.layout_columns import is_below, with_job_directory, with_places
+import pyarrow as pa
 
-CHECKPOINT = ["audit_id", "metadata_path"]
-
-
-def unread(referred: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """Earlier references of checkpoints that were not read this time."""
-    return referred.join(snapshots.select(*CHECKPOINT), CHECKPOINT, "left_anti")
+from spark_jobs.storage.layout_columns import placed
+from spark_jobs.storage.owners import JOB, root_around
+from spark_jobs.storage.plain import Key, Row, by, key_of, keys
 
 
-def pending(unread: DataFrame, metadata: DataFrame, roots: DataFrame) -> DataFrame:
-    """Of these, those whose ``_metadata`` may still be there: it was listed, or its root was not listed whole, or not at all."""
-    listed = metadata.select("audit_id", F.col("path").alias("metadata_path"))
-    whole = roots.where(F.col("unlisted") == 0).select("audit_id", "root")
-    inside = _paths(unread).join(F.broadcast(whole), "audit_id").where(is_below(F.col("metadata_path"), F.col("root")))
-    gone = inside.select(*CHECKPOINT).join(listed, CHECKPOINT, "left_anti")
-    return unread.join(gone, CHECKPOINT, "left_anti")
+class Unread(NamedTuple):
+    """Checkpoints (audit_id, metadata_path) that earlier references name and that were not read this time.
 
-
-def vanished_files(unread: DataFrame, pending: DataFrame, jobs: DataFrame, sole: DataFrame) -> DataFrame:
-    """(audit_id, path, vanished_referrer): the ``_metadata`` that referred to it is gone.
-
-    And nobody saw it discarded: what a cluster says it discarded lay in directories it writes.
+    ``gone``: they are not there any more. ``vanished``: and nobody saw them discarded, so that what they referred to is kept.
     """
-    missed = _paths(unread).join(_paths(pending), CHECKPOINT, "left_anti")
-    gone = with_job_directory(with_places(missed, "metadata_path"), "metadata_path")
-    ended = jobs.select("audit_id", "cluster", "job_id", F.explode("checkpoints_ended").alias("ended"))
-    key = ["audit_id", "job_directory", "checkpoint_id"]
-    number = F.col("ended.checkpoint_id").alias("checkpoint_id")
-    discarded = (
-        ended.where(F.col("ended.discarded")).join(sole, ["audit_id", "cluster", "job_id"]).select("audit_id", "job_directory", number)
+
+    gone: set[Key]
+    vanished: set[Key]
+
+
+def unread(checkpoints: Iterable[Row], metadata: Iterable[Row], jobs: Iterable[Row], sole: Iterable[Row], roots: Sequence[Row]) -> Unread:
+    """One may still be there where it was listed, or its root was not listed whole, or not at all.
+
+    What a cluster says it discarded lay in directories it writes.
+    """
+    whole = [root for root in roots if root["unlisted"] == 0]
+    listed = keys(metadata, "audit_id", "path")
+    missed = sorted(keys(checkpoints, "audit_id", "metadata_path") - listed)
+    gone = [(audit_id, path) for audit_id, path in missed if root_around(audit_id, path, whole)]
+    where = placed(pa.array([path for _, path in gone], pa.string()))
+    places = zip(gone, where.job_directory.to_pylist(), where.checkpoint_id.to_pylist(), strict=True)
+    homes = by(sole, *JOB)
+    discarded = {
+        (job["audit_id"], home["job_directory"], end["checkpoint_id"])
+        for job in jobs
+        for end in job["checkpoints_ended"] or ()
+        if end["discarded"]
+        for home in homes.get(key_of(job, JOB), ())
+    }
+    return Unread(
+        set(gone),
+        {one for one, directory, number in places if None in (directory, number) or (one[0], directory, number) not in discarded},
     )
-    unexplained = gone.join(discarded.distinct(), key, "left_anti")
-    files = unread.join(unexplained.select(*CHECKPOINT), CHECKPOINT)
-    return files.groupBy("audit_id", "path").agg(F.max("metadata_path").alias("vanished_referrer"))
-
-
-def _paths(referred: DataFrame) -> DataFrame:
-    return referred.select(*CHECKPOINT).distinct()

@@ -1,106 +1,131 @@
-"""Where in Flink's layout a file lies, as native columns; the layout itself is :mod:`ingest.storage.layout`."""
+"""Where in Flink's layout files lie, for whole columns of paths; the layout itself is :mod:`ingest.storage.layout`."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import re
+from typing import NamedTuple
 
-from ingest.storage.layout import CANDIDATES, JOB_CHARS, JOB_DIRECTORY, METADATA_NAME, PLACES, UNKNOWN, UUID_CHARS
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.storage.layout import CANDIDATES, END, JOB_CHARS, JOB_DIRECTORY, METADATA_NAME, PLACES, UNKNOWN, UUID_CHARS
 
 TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
 """Operators and backends may hold handles to these that no ``_metadata`` tells of."""
 MERGED = ("merged_taskowned", "merged_shared")
-
-_FROM_END = {
-    place.name: JOB_CHARS + len(place.literal) + UUID_CHARS for place in PLACES if place.name in ("shared", "taskowned", "changelog")
-}
-"""Where the job id begins in paths that end in ``<job id><literal><UUID>``: counting is faster than looking for slashes."""
 METADATA_SUFFIX = f"/{METADATA_NAME}"
-_JOB_ID = "^[0-9a-f]{32}$"
+
+_BEHIND = {place.name: len(place.literal) + UUID_CHARS for place in PLACES if place.name in ("shared", "taskowned", "changelog")}
+"""How much follows the job's directory in paths that end in ``<job id><literal><UUID>``: counting is faster than looking for slashes."""
+_COMPONENTS_BEHIND = {"exclusive": 2, "metadata": 2, **dict.fromkeys(MERGED, 3)}
+_NUMBERED = frozenset(place.name for place in PLACES if place.numbered)
+_MOST_DIGITS = 18
+"""Longer numbers may be too large."""
 
 
-def with_places(files: DataFrame, path: str = "path") -> DataFrame:
-    """Adds ``place``, ``job_id`` (whose directory it lies in) and ``checkpoint_id``, null where there is none."""
-    placed = files.withColumn("place", _place(F.col(path)))
-    return placed.withColumns(
-        {"job_id": _job_id(F.col(path), F.col("place")), "checkpoint_id": _checkpoint_id(F.col(path), F.col("place"))}
-    )
-
-
-def with_job_directory(files: DataFrame, path: str = "path") -> DataFrame:
-    """Adds ``job_directory`` to what :func:`with_places` made."""
-    return files.withColumn("job_directory", job_directory(F.col(path), F.col("place"), F.col("job_id")))
-
-
-def is_candidate(place: Column) -> Column:
-    return place.isin(*sorted(CANDIDATES))
-
-
-def is_metadata(path: Column) -> Column:
-    return path.endswith(METADATA_SUFFIX)
-
-
-def directory_of(path: Column) -> Column:
-    name = F.substring_index(path, "/", -1)
-    return cut(path, F.lit(1), F.octet_length(path) - F.octet_length(name) - 1).cast("string")
-
-
-def cut(text: Column, at: Column, length: Column) -> Column:
-    """Bytes of a text: to count characters takes a walk over them, several times as long as all else done with a path.
-
-    ``at`` is counted from 1, or back from the end where it is negative.
-    """
-    return F.substring(text.cast("binary"), at, length)
-
-
-def is_below(path: Column, directory: Column) -> Column:
-    """Strictly below; both canonical."""
-    return path.startswith(F.concat(F.rtrim(directory, F.lit("/")), F.lit("/")))
-
-
-def job_directory(path: Column, place: Column, job_id: Column) -> Column:
-    """``<any directory>/<job id>``, as far as a path leads through one; null where ``job_id`` is.
+class Placed(NamedTuple):
+    """``job_directory`` is ``<any directory>/<job id>``, as far as a path leads through one; null where ``job_id`` is.
 
     This is the identity of a job in storage. The id alone is none: every job of an application
     cluster with high availability has the id 000…0.
     """
-    behind = F.when(place.isin("exclusive", "metadata"), _octets(path, 2)).when(place.isin(*MERGED), _octets(path, 3))
-    for name, octets in _FROM_END.items():
-        behind = behind.when(place == name, F.lit(octets - JOB_CHARS - 1))
-    known = cut(path, F.lit(1), F.octet_length(path) - behind - 1).cast("string")
-    return F.when(
-        job_id.isNotNull(),
-        F.when(place == UNKNOWN, F.regexp_extract(path, JOB_DIRECTORY, 1)).otherwise(known),
-    )
+
+    place: pa.Array
+    job_id: pa.Array
+    job_directory: pa.Array
+    checkpoint_id: pa.Array
 
 
-def _octets(path: Column, components: int) -> Column:
-    return F.octet_length(F.substring_index(path, "/", -components))
-
-
-def _place(path: Column) -> Column:
+def placed(paths: pa.Array) -> Placed:
     """Each pattern is tried only where its literal is, and where those before it failed: ten million paths are many."""
-    found = F.when(path.isNull(), UNKNOWN)
-    for place in PLACES:
-        found = found.when(path.contains(place.literal) & path.rlike(place.pattern), place.name)
-    return found.otherwise(UNKNOWN)
+    place = np.full(len(paths), len(PLACES), np.int8)
+    directory = np.full(len(paths), -1, np.int64)
+    directories: list[pa.Array] = []
+    checkpoint_id = np.full(len(paths), -1, np.int64)
+    left = pc.is_valid(paths).to_numpy(zero_copy_only=False).nonzero()[0]
+    for number, one in enumerate((*PLACES, None)):
+        rest = paths.take(pa.array(left))
+        if one is None:
+            found = _flags(pc.match_substring_regex(rest, _re2(JOB_DIRECTORY)))
+            name, at = UNKNOWN, left[found]
+        else:
+            found = _flags(pc.match_substring(rest, one.literal))
+            if found.any():
+                found[found] = _flags(pc.match_substring_regex(rest.filter(pa.array(found)), _re2(one.pattern)))
+            name, at = one.name, left[found]
+            place[at] = number
+        left = left[~found]
+        if not len(at):
+            continue
+        here = paths.take(pa.array(at))
+        if one is not None and one.numbered:
+            checkpoint_id[at] = _checkpoint_ids(here)
+        in_job = _job_directories(here, name)
+        if in_job is not None:
+            directory[at] = np.arange(len(at)) + sum(map(len, directories))
+            directories.append(in_job)
+    known = pa.concat_arrays([pa.array([], pa.string()), *directories])
+    job_directory = known.take(pa.array(directory, mask=directory < 0))
+    names = pa.array([*(one.name for one in PLACES), UNKNOWN])
+    job_id = pc.utf8_slice_codeunits(job_directory, -JOB_CHARS)
+    return Placed(names.take(pa.array(place)), job_id, job_directory, pa.array(checkpoint_id, mask=checkpoint_id < 0))
 
 
-def _job_id(path: Column, place: Column) -> Column:
-    third = _component(path, 3)
-    found = F.when(path.isNull(), F.lit(None))
-    for name, from_end in _FROM_END.items():
-        found = found.when(place == name, cut(path, F.lit(-from_end), F.lit(JOB_CHARS)).cast("string"))
-    return (
-        found.when(place == "exclusive", third)
-        .when(place.isin(*MERGED), _component(path, 4))
-        .when((place == "metadata") & third.rlike(_JOB_ID), third)
-        .when((place == UNKNOWN) & path.rlike(JOB_DIRECTORY), F.regexp_extract(path, JOB_DIRECTORY, 2))
-    )
+def with_places(files: pa.Table, path: str = "path") -> pa.Table:
+    """Adds ``place``, ``job_id`` (whose directory it lies in), ``job_directory`` and ``checkpoint_id``, in place of what was named so."""
+    paths = files.column(path).combine_chunks() if files.num_rows else pa.array([], pa.string())
+    found = placed(paths if isinstance(paths, pa.Array) else pa.concat_arrays(paths.chunks))
+    kept = files.drop_columns([name for name in Placed._fields if name in files.column_names])
+    return pa.table([*kept.columns, *found], names=[*kept.column_names, *Placed._fields])
 
 
-def _checkpoint_id(path: Column, place: Column) -> Column:
-    """A number too large for any checkpoint is none."""
-    return F.when(place.isin("metadata", "exclusive", "unowned"), F.substring_index(_component(path, 2), "-", -1).try_cast("bigint"))
+def is_candidate(place: pa.Array) -> pa.Array:
+    return pc.is_in(place, value_set=pa.array(sorted(CANDIDATES)))
 
 
-def _component(path: Column, from_end: int) -> Column:
-    return F.substring_index(F.substring_index(path, "/", -from_end), "/", 1)
+def is_metadata(path: pa.Array) -> pa.Array:
+    return pc.ends_with(path, METADATA_SUFFIX)
+
+
+def directories_of(paths: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(paths, r"/[^/]*\z", "")
+
+
+def are_below(paths: pa.Array, directory: str) -> pa.Array:
+    """Strictly below; both canonical."""
+    return pc.starts_with(paths, f"{directory.rstrip('/')}/")
+
+
+def _re2(pattern: str) -> str:
+    return pattern.replace(END, r"\z")
+
+
+# Arrow takes named groups only.
+_JOB_DIRECTORY = _re2(JOB_DIRECTORY).replace("(", "(?P<directory>", 1).replace("/([", "/(?P<job>[", 1)
+
+
+def _flags(array: pa.Array) -> np.ndarray:
+    return np.array(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
+    if place in _BEHIND:
+        return pc.utf8_slice_codeunits(paths, 0, -_BEHIND[place])
+    if place == UNKNOWN:
+        return pc.struct_field(pc.extract_regex(paths, _JOB_DIRECTORY), [0])
+    if place not in _COMPONENTS_BEHIND:
+        return None
+    above = pc.replace_substring_regex(paths, rf"(?:/[^/]*){{{_COMPONENTS_BEHIND[place]}}}\z", "")
+    if place != "metadata":
+        return above
+    return pc.if_else(pc.match_substring_regex(above, rf"(?:^|/)[0-9a-f]{{{JOB_CHARS}}}\z"), above, None)
+
+
+def _checkpoint_ids(paths: pa.Array) -> np.ndarray:
+    """Of ``chk-N``, -1 where there is none: a number too large for any checkpoint is none."""
+    texts = pc.struct_field(pc.extract_regex(paths, r"/chk-(?P<number>[0-9]+)/[^/]*\z"), [0])
+    short = pc.if_else(pc.less_equal(pc.utf8_length(texts), _MOST_DIGITS), texts, None)
+    found = np.array(pc.fill_null(short.cast(pa.int64()), -1).to_numpy(zero_copy_only=False))
+    for at in np.flatnonzero(found < 0):
+        number = int(text) if (text := texts[int(at)].as_py()) and re.fullmatch("[0-9]{1,40}", text) else 2**63
+        found[at] = number if number < 2**63 else -1
+    return found

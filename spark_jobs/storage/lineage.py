@@ -1,57 +1,90 @@
-"""Which jobs stem from which, and whose task-owned files a retained snapshot may still need.
+"""Which jobs stem from which, and whose task-owned files a retained snapshot may still need."""
 
-Graphs of jobs are small; one row holds that of an audit, and a Python worker walks it.
-"""
+import re
+from collections.abc import Iterable, Sequence
 
-from collections.abc import Iterable, Iterator, Mapping
+from spark_jobs.storage.owners import may_run, root_around
+from spark_jobs.storage.plain import Key, Row, by, keys
 
-import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from spark_jobs.schemas import spark_schema
-
-_NEEDED = pa.schema([("audit_id", pa.string()), ("job_id", pa.string())])
+_SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")
 
 
-def descents(restores: DataFrame, foreign: DataFrame, known: DataFrame) -> DataFrame:
-    """Edges (audit_id, ancestor, descendant): restored from, or refers to files of.
+def needed_jobs(
+    metadata: Iterable[Row], restores: Sequence[Row], chains: Sequence[Row], jobs: Sequence[Row], held: Iterable[Row]
+) -> tuple[set[Key], set[str]]:
+    """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits where those of all may be:
+    a snapshot lies there whose job nobody can tell, or a job was restored from a place that nobody knows."""
+    metadata = list(metadata)
+    known = {key for key in keys([*held, *jobs], "audit_id", "job_id") if None not in key}
+    of_prefix: dict[Key, list[Key]] = {}
+    for audit_id, job_id in known:
+        of_prefix.setdefault((audit_id, job_id[:6]), []).append((audit_id, job_id))
+    savepoints = [row for row in metadata if row["place"] == "savepoint"]
+    prefixes = {(row["audit_id"], named[1]) for row in savepoints if (named := _SAVEPOINT.search(row["path"]))}
+    holders = {
+        *keys((row for row in metadata if row["job_id"] is not None), "audit_id", "job_id"),
+        *(job for prefix in prefixes for job in of_prefix.get(prefix, ())),
+        *keys(may_run(jobs), "audit_id", "job_id"),
+        *keys(chains, "audit_id", "other_job_id"),
+    }
+    above: dict[Key, list[Key]] = {}
+    for descendant, ancestor in _descents(restores, chains, of_prefix):
+        above.setdefault(descendant, []).append(ancestor)
+    unowned = {row["audit_id"] for row in metadata if row["job_id"] is None and row["place"] != "savepoint"}
+    # Only the last restore of a job is known. After one from its own checkpoint, or from a place that tells no job,
+    # nobody knows any more from whom it stems.
+    from_unknown = {
+        job["audit_id"] for job in jobs if (job["restored_at"] is not None and job["restored_path"] is None) or job["restore_unread"]
+    }
+    of_itself = {
+        job["audit_id"]
+        for job in restores
+        if (job["from_job_id"] is None and job["from_prefix"] is None) or (job["from_job_id"] or "") == job["job_id"]
+    }
+    return ancestors(holders, above), unowned | from_unknown | of_itself
 
-    ``foreign`` has job_id and other_job_id, ``known`` all job ids: a savepoint tells but six digits of its job's.
-    """
-    of_checkpoint = restores.where(F.col("from_job_id").isNotNull()).select("audit_id", F.col("from_job_id").alias("ancestor"), "job_id")
-    of_savepoint = restores.select("audit_id", "from_prefix", F.col("job_id").alias("descendant")).join(
-        known.select("audit_id", F.col("job_id").alias("ancestor"), F.substring("job_id", 1, 6).alias("from_prefix")),
-        ["audit_id", "from_prefix"],
-    )
-    edges = of_checkpoint.withColumnRenamed("job_id", "descendant").unionByName(of_savepoint.select("audit_id", "ancestor", "descendant"))
-    referring = foreign.select("audit_id", F.col("other_job_id").alias("ancestor"), F.col("job_id").alias("descendant"))
-    return edges.unionByName(referring).where(F.col("ancestor") != F.col("descendant")).distinct()
+
+def _descents(restores: Iterable[Row], chains: Iterable[Row], of_prefix: dict[Key, list[Key]]) -> set[tuple[Key, Key]]:
+    """(descendant, ancestor): restored from, or refers to files of; a savepoint tells but six digits of its job's id."""
+    found = set()
+    for job in restores:
+        descendant = job["audit_id"], job["job_id"]
+        if job["from_job_id"] is not None:
+            found.add((descendant, (job["audit_id"], job["from_job_id"])))
+        if job["from_prefix"] is not None:
+            found |= {(descendant, ancestor) for ancestor in of_prefix.get((job["audit_id"], job["from_prefix"]), ())}
+    for chain in chains:
+        if chain["job_id"] is not None:
+            found.add(((chain["audit_id"], chain["job_id"]), (chain["audit_id"], chain["other_job_id"])))
+    return found
 
 
-def needed_ancestors(edges: DataFrame, holders: DataFrame) -> DataFrame:
-    """(audit_id, job_id): ``holders`` and everything they stem from."""
-    nested_edges = edges.groupBy("audit_id").agg(F.collect_list(F.struct("ancestor", "descendant")).alias("edges"))
-    nested_holders = holders.groupBy("audit_id").agg(F.collect_set("job_id").alias("holders"))
-    graphs = nested_holders.join(nested_edges, "audit_id", "left").select("audit_id", "holders", "edges")
-    return graphs.mapInArrow(_walked, spark_schema(_NEEDED))
-
-
-def _walked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for row in batch.to_pylist():
-            found = sorted(ancestors(row["holders"], row["edges"] or ()))
-            yield pa.record_batch([pa.repeat(row["audit_id"], len(found)).cast(pa.string()), pa.array(found, pa.string())], schema=_NEEDED)
-
-
-def ancestors(holders: Iterable[str], edges: Iterable[Mapping[str, str]]) -> set[str]:
+def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:
     """``holders`` and all above them."""
-    above: dict[str, list[str]] = {}
-    for edge in edges:
-        above.setdefault(edge["descendant"], []).append(edge["ancestor"])
-    found, left = set(holders), list(holders)
+    found = set(holders)
+    left = list(found)
     while left:
         new = [job for job in above.get(left.pop(), ()) if job not in found]
         found.update(new)
         left += new
     return found
+
+
+def chain_rows(chains: Iterable[Row], restores: Iterable[Row], sole: Iterable[Row], roots: Sequence[Row]) -> list[Row]:
+    """``storage_chain``."""
+    refers = [
+        chain | {"directory": chain["job_directory"], "other_directory": chain["other_job_directory"], "kind": "refers"}
+        for chain in chains
+        if chain["job_directory"] is not None
+    ]
+    homes = by(sole, "audit_id", "cluster", "job_id")
+    ends = set()
+    for job in restores:
+        if job["from_job_directory"] is not None:
+            of_job = job["audit_id"], job["cluster"], job["job_id"]
+            for directory in [home["job_directory"] for home in homes.get(of_job, ())] or [""]:
+                ends.add((job["audit_id"], directory, job["job_id"], job["from_job_directory"], job["from_job_id"]))
+    names = ("audit_id", "directory", "job_id", "other_directory", "other_job_id")
+    nothing = {"files": 0, "bytes": 0, "checkpoints": 0, "kind": "restored_from"}
+    restored = [dict(zip(names, end, strict=True)) | nothing for end in sorted(ends) if end[1] != end[3]]
+    return refers + [row | {"root": root_around(row["audit_id"], row["other_directory"], roots) or ""} for row in restored]

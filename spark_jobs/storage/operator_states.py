@@ -4,8 +4,16 @@ For each element a checkpoint keeps an offset of eight bytes in its ``_metadata`
 UNION list each subtask gets the elements of all at a restore. REST reports none of this.
 """
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+import json
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.storage import arrays
+from spark_jobs.storage.arrays import Numbers, column
+from spark_jobs.storage.plain import Row, by, first_by
 
 LEAST_ELEMENTS, LEAST_BYTES = 256, 16 << 10
 """Operators with less of both have no row: every source has some operator state, a few elements of it."""
@@ -17,54 +25,90 @@ NAME_LENGTH = 200
 _KINDS = ("managed-op", "raw-op")
 _OTHERS = ("coordinator", "channel-input", "channel-output")
 _OPERATOR = ["audit_id", "metadata_path", "operator_id"]
+_COUNTS = ("operator_bytes", "keyed_bytes", "files", "subtasks", "elements", "union_elements", "broadcast_elements")
+OPERATORS = pa.schema(
+    [
+        *((name, pa.string()) for name in (*_OPERATOR, "operator_name")),
+        *((name, pa.int64()) for name in _COUNTS),
+        ("states", pa.string()),
+    ]
+)
 
 
-def notable_operators(parsed: DataFrame) -> DataFrame:
-    """(audit, checkpoint, operator) with its figures, of all ``_metadata`` read, to their end or not."""
-    of_operator, size = F.col("kind").isin(*_KINDS), F.coalesce("state_bytes", F.lit(0))
-    rows = parsed.where((F.col("ordinal") > 0) & ~F.col("kind").isin(*_OTHERS))
-    sums = rows.groupBy(*_OPERATOR).agg(
-        F.max("operator_name").alias("operator_name"),
-        _zero(F.sum(F.when(of_operator, size))).alias("operator_bytes"),
-        _zero(F.sum(F.when(~of_operator, size))).alias("keyed_bytes"),
-        F.countDistinct(F.when(of_operator, F.col("path"))).alias("files"),
-        F.countDistinct(F.when(of_operator, F.col("subtask"))).alias("subtasks"),
-    )
-    found = sums.where(F.col("operator_bytes") > 0).join(_of_lists(rows.where(of_operator)), _OPERATOR, "left")
-    counts = {name: _zero(F.col(name)) for name in ("elements", "union_elements", "broadcast_elements")}
-    counted = found.withColumns({**counts, "states": F.coalesce("states", F.lit("[]"))})
-    return counted.where((F.col("elements") >= LEAST_ELEMENTS) | (F.col("operator_bytes") >= LEAST_BYTES))
+def notable_operators(rows: pa.Table) -> pa.Table:
+    """(audit, checkpoint, operator) with its figures, of all ``_metadata`` read, to their end or not; ``rows`` are handles."""
+    other = pc.is_in(rows.column("kind"), value_set=pa.array(_OTHERS))
+    rows = rows.filter(pc.and_(pc.greater(rows.column("ordinal"), 0), pc.and_(pc.is_valid(rows.column("kind")), pc.invert(other))))
+    named, code = arrays.grouped(rows, _OPERATOR)
+    size = named.num_rows
+    of_operator = arrays.flags(pc.is_in(column(rows, "kind"), value_set=pa.array(_KINDS)))
+    bytes_of = arrays.numbers(column(rows, "state_bytes"), 0)
+    operator_bytes = arrays.sums(code[of_operator], bytes_of[of_operator], size)
+    elements, states = _of_lists(rows, code, of_operator, size)
+    notable = (operator_bytes > 0) & ((elements["elements"] >= LEAST_ELEMENTS) | (operator_bytes >= LEAST_BYTES))
+    own = rows.filter(pa.array(of_operator)).select(["path", "subtask"]).append_column("code", pa.array(code[of_operator]))
+    names = rows.select(["operator_name"]).append_column("code", pa.array(code)).group_by("code").aggregate([("operator_name", "max")])
+    figures = {
+        **{name: column(named, name) for name in _OPERATOR},
+        "operator_name": arrays.taken(column(names, "operator_name_max"), _inverse(arrays.numbers(column(names, "code")), size)),
+        "operator_bytes": operator_bytes,
+        "keyed_bytes": arrays.sums(code[~of_operator], bytes_of[~of_operator], size),
+        **{name: _distinct(own, of, size) for name, of in (("files", "path"), ("subtasks", "subtask"))},
+        **elements,
+    }
+    found = arrays.table(figures, OPERATORS).filter(pa.array(notable))
+    told = [states.get(int(number), "[]") for number in np.flatnonzero(notable)]
+    return found.set_column(OPERATORS.get_field_index("states"), "states", pa.array(told, pa.string()))
 
 
-def _of_lists(rows: DataFrame) -> DataFrame:
-    """Elements by mode, and ``states``: JSON of [{name, mode, elements, most}], ``most`` of one subtask."""
-    lists = rows.where(F.col("states").isNotNull()).select(*_OPERATOR, F.explode("states").alias("state"))
-    named = lists.groupBy(*_OPERATOR, F.substring("state.name", 1, NAME_LENGTH).alias("name"), F.col("state.mode").alias("mode")).agg(
-        F.sum("state.offsets").alias("elements"), F.max("state.offsets").alias("most")
-    )
-    ordered = F.slice(
-        F.sort_array(F.collect_list(F.struct((-F.col("elements")).alias("less"), "name", "mode", "elements", "most"))), 1, MOST_STATES
-    )
-    shown = F.transform(ordered, lambda one: F.struct(*(one[name].alias(name) for name in ("name", "mode", "elements", "most"))))
-    return named.groupBy(*_OPERATOR).agg(
-        F.sum("elements").alias("elements"),
-        _of_mode("UNION").alias("union_elements"),
-        _of_mode("BROADCAST").alias("broadcast_elements"),
-        F.to_json(shown).alias("states"),
-    )
+def _inverse(codes: Numbers, size: int) -> Numbers:
+    found: Numbers = np.full(size, -1)
+    found[codes] = np.arange(len(codes))
+    return found
 
 
-def _of_mode(mode: str) -> Column:
-    return F.sum(F.when(F.col("mode") == mode, F.col("elements")))
+def _distinct(own: pa.Table, name: str, size: int) -> Numbers:
+    """How many values of a column there are of each code."""
+    counted = own.group_by("code").aggregate([(name, "count_distinct")])
+    return arrays.sums(arrays.numbers(column(counted, "code")), arrays.numbers(column(counted, f"{name}_count_distinct")), size)
 
 
-def _zero(column: Column) -> Column:
-    return F.coalesce(column, F.lit(0))
+def _of_lists(rows: pa.Table, code: Numbers, of_operator: np.ndarray, size: int) -> tuple[dict[str, Numbers], dict[int, str]]:
+    """Elements by mode, and ``states`` of a code: JSON of [{name, mode, elements, most}], ``most`` of one subtask."""
+    lists = column(rows, "states").filter(pa.array(of_operator))
+    at = code[of_operator][pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)]
+    names, modes, offsets = (pc.struct_field(pc.list_flatten(lists), name) for name in ("name", "mode", "offsets"))
+    found = pa.table({"code": at, "name": pc.utf8_slice_codeunits(names, 0, NAME_LENGTH), "mode": modes, "offsets": offsets})
+    named = found.group_by(["code", "name", "mode"]).aggregate([("offsets", "sum"), ("offsets", "max")])
+    mode, of, elements = column(named, "mode"), arrays.numbers(column(named, "code")), arrays.numbers(column(named, "offsets_sum"))
+    which = {
+        "elements": np.ones(len(of), np.bool_),
+        "union_elements": arrays.flags(pc.equal(mode, "UNION")),
+        "broadcast_elements": arrays.flags(pc.equal(mode, "BROADCAST")),
+    }
+    by_mode = {name: arrays.sums(of[chosen], elements[chosen], size) for name, chosen in which.items()}
+    return by_mode, {number: _told(states) for (number,), states in by(named.to_pylist(), "code").items()}
 
 
-def of_checkpoints(operators: DataFrame, checkpoints: DataFrame) -> DataFrame:
+def _told(states: list[Row]) -> str:
+    def order(state: Row) -> tuple[int, str, str]:
+        return -(state["offsets_sum"] or 0), state["name"] or "", state["mode"] or ""
+
+    fields = {"name": "name", "mode": "mode", "elements": "offsets_sum", "most": "offsets_max"}
+    shown = [{name: state[of] for name, of in fields.items() if state[of] is not None} for state in first_by(states, order, MOST_STATES)]
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+
+
+def of_checkpoints(operators: Iterable[Row], checkpoint_rows: Iterable[Row]) -> list[Row]:
     """``storage_operator_state``: those of checkpoints that were read to their end, at most ``MOST_OPERATORS`` of each."""
-    where = checkpoints.select("audit_id", "metadata_path", "root", "cluster", "job_id", "checkpoint_id", "is_savepoint", "modified")
-    order = Window.partitionBy("audit_id", "metadata_path").orderBy(F.col("elements").desc(), F.col("operator_bytes").desc(), "operator_id")
-    placed = operators.join(where, ["audit_id", "metadata_path"]).withColumn("_place", F.row_number().over(order))
-    return placed.where(F.col("_place") <= MOST_OPERATORS)
+    of = by(operators, "audit_id", "metadata_path")
+    names = ("root", "cluster", "job_id", "checkpoint_id", "is_savepoint", "modified")
+
+    def order(operator: Row) -> tuple[int, int, str]:
+        return -operator["elements"], -operator["operator_bytes"], operator["operator_id"] or ""
+
+    return [
+        operator | {name: checkpoint[name] for name in names}
+        for checkpoint in checkpoint_rows
+        for operator in first_by(of.get((checkpoint["audit_id"], checkpoint["metadata_path"]), ()), order, MOST_OPERATORS)
+    ]

@@ -1,14 +1,17 @@
-"""Which job writes which directory, and what is known of that job: small frames, bounded by jobs.
+"""Which job writes which directory, and what is known of that job: plain rows, bounded by jobs.
 
 A job in storage is its directory, ``<any directory>/<job id>``: ids repeat, since every job of an
 application cluster with high availability has the id 000…0. What a cluster says of a job counts
 only for directories that the cluster is known to write.
 """
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import re
+from collections.abc import Iterable, Sequence
 
-from spark_jobs.storage.layout_columns import with_job_directory, with_places
+import pyarrow as pa
+
+from spark_jobs.storage.layout_columns import METADATA_SUFFIX, placed
+from spark_jobs.storage.plain import US_PER_S, Row, by, is_below, key_of, keys, largest, smallest
 
 MOST_ENDED = 1000
 """Checkpoints of a job that tell why a file was left; older ones say nothing of what is there."""
@@ -19,50 +22,41 @@ CLOCKS_APART_S = 60
 """Between a JobManager and a file system."""
 SHARED_ID = "0" * 32
 """Of every job of an application cluster with high availability."""
-JOB_DIRECTORY = ["audit_id", "root", "job_directory"]
-_OF_JOB = (
-    "cluster", "name", "started_at", "terminal", "seen", "keeps_last", "last_completed_id",
-    "last_completed_at", "in_flight_since", "checkpoints_ended",
-)  # fmt: skip
+JOB_DIRECTORY = ("audit_id", "root", "job_directory")
+JOB = ("audit_id", "cluster", "job_id")
+_SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
 
 
-def restores(jobs: DataFrame) -> DataFrame:
+def restores(jobs: Iterable[Row]) -> list[Row]:
     """Jobs that were restored from a known place.
 
     ``from_job_directory`` is the directory of the job whose checkpoint that was; of a savepoint
     only ``from_prefix`` is known, the first six digits of its job's id.
     """
-    restored = jobs.where(F.col("restored_path").isNotNull()).withColumnRenamed("job_id", "_job")
-    metadata = F.concat("restored_path", F.lit("/_metadata"))
-    placed = with_job_directory(with_places(restored.withColumn("_metadata", metadata), "_metadata"), "_metadata")
-    prefix = F.regexp_extract("restored_path", "/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)", 1)
-    return placed.select(
-        "audit_id",
-        "cluster",
-        F.col("_job").alias("job_id"),
-        "terminal",
-        "seen",
-        "keeps_last",
-        "restored_path",
-        "restored_at",
-        "last_completed_id",
-        "last_completed_at",
-        "checkpoints_ended",
-        F.col("job_id").alias("from_job_id"),
-        F.col("job_directory").alias("from_job_directory"),
-        F.col("checkpoint_id").alias("from_checkpoint_id"),
-        F.when(prefix != "", prefix).alias("from_prefix"),
-    )
+    restored = [job for job in jobs if job["restored_path"] is not None]
+    found = placed(pa.array([f"{job['restored_path']}{METADATA_SUFFIX}" for job in restored], pa.string()))
+    origins = zip(restored, *(getattr(found, name).to_pylist() for name in ("job_id", "job_directory", "checkpoint_id")), strict=True)
+    return [
+        job
+        | {
+            "from_job_id": job_id,
+            "from_job_directory": directory,
+            "from_checkpoint_id": number,
+            "from_prefix": named[1] if (named := _SAVEPOINT.search(job["restored_path"])) else None,
+        }
+        for job, job_id, directory, number in origins
+    ]
 
 
-def directories(held: DataFrame, snapshots: DataFrame) -> DataFrame:
+def directories(held: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
     """(audit_id, root, job_directory, job_id) of which any file was listed or read."""
-    names = [*JOB_DIRECTORY, "job_id"]
-    read = snapshots.where(F.col("place") == "metadata").select(*names)
-    return held.select(*names).unionByName(read).where(F.col("job_directory").isNotNull()).distinct()
+    names = (*JOB_DIRECTORY, "job_id")
+    read = (snapshot for snapshot in snapshots if snapshot["place"] == "metadata")
+    found = keys((row for rows in (held, read) for row in rows if row["job_directory"] is not None), *names)
+    return [dict(zip(names, key, strict=True)) for key in sorted(found)]
 
 
-def writers(jobs: DataFrame, directories: DataFrame, roots: DataFrame) -> DataFrame:
+def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row]) -> list[Row]:
     """Each directory with each job that ``writes`` it, or that nobody can say does not.
 
     A job writes a directory if its last checkpoint was reported there. Of one that never reported
@@ -70,30 +64,27 @@ def writers(jobs: DataFrame, directories: DataFrame, roots: DataFrame) -> DataFr
     cluster alone, and holds one directory of that id. A job of that id and of an allowed cluster
     of which no directory is known at all may write to any of them.
     """
-    of_id = ["audit_id", "root", "job_id"]
-    counted = directories.groupBy(*of_id).agg(F.count("*").alias("of_this_id"))
-    alone = directories.join(counted, of_id).withColumn("alone", F.col("of_this_id") == 1)
-    places = F.broadcast(roots.select("audit_id", "root", "clusters"))
-    of_jobs = jobs.select("audit_id", "job_id", "written_directory", *_OF_JOB)
-    pairs = alone.join(places, ["audit_id", "root"]).join(of_jobs, ["audit_id", "job_id"])
-    unnamed = F.size("clusters") == 0
-    allowed = unnamed | F.array_contains("clusters", F.col("cluster"))
-    reported = F.coalesce(F.col("written_directory") == F.col("job_directory"), F.lit(False))
-    unreported = F.col("written_directory").isNull()
-    for_one = (F.size("clusters") == 1) & allowed
-    declared = for_one & F.col("alone") & unreported
-    # Another application of this id may have written there whom nobody remembers.
-    is_told_apart = (F.col("job_id") != SHARED_ID) | for_one
-    claimed = pairs.withColumns(
-        {
-            "writes": (reported & allowed & is_told_apart) | declared,
-            "may_write": reported | declared | (allowed & unreported),
-        }
-    )
-    return claimed.where(F.col("may_write")).drop("clusters", "of_this_id", "alone", "written_directory", "may_write")
+    of_this_id = by(directories, "audit_id", "root", "job_id")
+    clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
+    of_jobs = by(jobs, "audit_id", "job_id")
+    found = []
+    for directory in directories:
+        clusters = clusters_of[key_of(directory, ("audit_id", "root"))]
+        alone = len(of_this_id[key_of(directory, ("audit_id", "root", "job_id"))]) == 1
+        for job in of_jobs.get((directory["audit_id"], directory["job_id"]), ()):
+            allowed = not clusters or job["cluster"] in clusters
+            reported = job["written_directory"] == directory["job_directory"]
+            unreported = job["written_directory"] is None
+            for_one = len(clusters) == 1 and allowed
+            declared = for_one and alone and unreported
+            # Another application of this id may have written there whom nobody remembers.
+            is_told_apart = job["job_id"] != SHARED_ID or for_one
+            if reported or declared or (allowed and unreported):
+                found.append(job | directory | {"writes": (reported and allowed and is_told_apart) or declared})
+    return found
 
 
-def owners(writers: DataFrame) -> DataFrame:
+def owners(writers: Iterable[Row]) -> list[Row]:
     """Per job directory: how many clusters have ``claims`` to it, and what is known of the job.
 
     ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may. ``cluster``
@@ -101,43 +92,54 @@ def owners(writers: DataFrame) -> DataFrame:
     ``failed`` are checkpoints that provably never completed. Where two clusters may write it,
     the answers are those that keep most.
     """
-    ended = F.flatten(F.collect_list(F.coalesce("checkpoints_ended", F.array())))
-    known = writers.groupBy(*JOB_DIRECTORY, "job_id").agg(
-        F.countDistinct("cluster").alias("suspects"),
-        F.bool_or("writes").alias("is_known"),
-        F.max("cluster").alias("cluster"),
-        F.max("name").alias("job_name"),
-        F.max("started_at").alias("started_at"),
-        F.bool_and(F.coalesce("terminal", F.lit(False))).alias("terminal"),
-        F.bool_and(F.coalesce("seen", F.lit(False))).alias("seen"),
-        F.min("in_flight_since").alias("in_flight_since"),
-        F.min("last_completed_id").alias("last_completed_id"),
-        F.min("last_completed_at").alias("last_completed_at"),
-        ended.alias("ended"),
-    )
-    # Those seen discarded are many; here only what never completed counts, and only where no
-    # other checkpoint of that number did.
-    completed = F.transform(
-        F.filter("ended", lambda end: F.coalesce(end.completed, F.lit(True))),
-        lambda end: end.checkpoint_id,
-    )
-    failed = F.filter(
-        "ended",
-        lambda end: ~F.coalesce(end.completed, F.lit(True)) & ~F.array_contains(completed, end.checkpoint_id),
-    )
-    claims = F.when(F.col("is_known"), F.col("suspects")).otherwise(F.lit(0))
-    counted = known.withColumns({"failed": F.slice(failed, 1, MOST_ENDED), "claims": claims})
-    of_one = {name: F.when(F.col("claims") == 1, F.col(name)) for name in ("cluster", "job_name")}
-    return counted.withColumns(of_one).drop("ended", "is_known")
+    found = []
+    for key, of in by(writers, *JOB_DIRECTORY, "job_id").items():
+        suspects = len({job["cluster"] for job in of})
+        claims = suspects if any(job["writes"] for job in of) else 0
+        found.append(
+            {
+                **dict(zip((*JOB_DIRECTORY, "job_id"), key, strict=True)),
+                "suspects": suspects,
+                "claims": claims,
+                "cluster": largest(job["cluster"] for job in of) if claims == 1 else None,
+                "job_name": largest(job["name"] for job in of) if claims == 1 else None,
+                "started_at": largest(job["started_at"] for job in of),
+                "terminal": all(job["terminal"] for job in of),
+                "seen": all(job["seen"] for job in of),
+                **{name: smallest(job[name] for job in of) for name in ("in_flight_since", "last_completed_id", "last_completed_at")},
+                "failed": _failed([end for job in of for end in job["checkpoints_ended"] or ()]),
+            }
+        )
+    return found
 
 
-def sole_writers(owners: DataFrame) -> DataFrame:
-    """(audit_id, root, job_directory, cluster, job_id) of directories with one known writer."""
-    return owners.where(F.col("claims") == 1).select(*JOB_DIRECTORY, "cluster", "job_id")
+def _failed(ended: Iterable[Row]) -> list[Row]:
+    """Those seen discarded are many; here only what never completed counts, and only where no other checkpoint of that number did."""
+    ended = list(ended)
+    completed = {end["checkpoint_id"] for end in ended if end["completed"] is not False}
+    if None in completed:
+        return []
+    never = (end for end in ended if end["completed"] is False and end["checkpoint_id"] is not None)
+    return [end for end in never if end["checkpoint_id"] not in completed][:MOST_ENDED]
 
 
-def is_of_time(modified: Column, end: Column, before_s: int = 0) -> Column:
+def sole_writers(owners: Iterable[Row]) -> list[Row]:
+    """Owners of directories with one known writer."""
+    return [owner for owner in owners if owner["claims"] == 1]
+
+
+def is_of_time(modified: int | None, end: Row, before_s: int = 0) -> bool:
     """Whether a file may have been written for a checkpoint (of ``failed``), by when that was triggered and ended."""
-    since = end.triggered_at - F.make_dt_interval(secs=F.lit(before_s))
-    until = F.coalesce(end.ended_at, end.triggered_at) + F.make_dt_interval(secs=F.lit(LEFT_AFTER_S))
-    return F.coalesce((modified >= since) & (modified <= until), F.lit(False))
+    if modified is None or end["triggered_at"] is None:
+        return False
+    until = end["triggered_at"] if end["ended_at"] is None else end["ended_at"]
+    return bool(end["triggered_at"] - before_s * US_PER_S <= modified <= until + LEFT_AFTER_S * US_PER_S)
+
+
+def may_run(jobs: Iterable[Row]) -> list[Row]:
+    return [job for job in jobs if not (job["terminal"] and job["seen"])]
+
+
+def root_around(audit_id: str, path: str | None, roots: Iterable[Row]) -> str | None:
+    """The audited root that a path lies below."""
+    return next((root["root"] for root in roots if root["audit_id"] == audit_id and is_below(path, root["root"])), None)

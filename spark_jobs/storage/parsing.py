@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ingest.metadata import references
 from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata, MetadataError
@@ -17,6 +18,7 @@ from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import local_path
 from ingest.uris import PLAIN, Spellings, canonical_column
 from spark_jobs.arrow_schemas import INSTANT, in_microseconds
+from spark_jobs.storage import arrays
 
 _NAMES = ("audit_id", "root", "path", "read_path")
 WANTED = pa.schema([*((name, pa.string()) for name in _NAMES), ("bytes", pa.int64()), ("modified", INSTANT)])
@@ -111,29 +113,15 @@ def _read_root(row: Mapping[str, Any]) -> str:
     return str(row["read_path"]).rsplit("/", steps)[0] or "/"
 
 
-def canonicalised(
-    batches: Iterable[pa.RecordBatch], spellings_of: Mapping[str, Spellings], column: str = "path"
-) -> Iterator[pa.RecordBatch]:
-    """The same rows with ``column`` in canonical spelling, null where there is none."""
-    for batch in batches:
-        place = batch.schema.get_field_index(column)
-        yield batch.set_column(place, batch.schema.field(place), _respelled(batch, column, spellings_of))
-
-
-def _respelled(batch: pa.RecordBatch, column: str, spellings_of: Mapping[str, Spellings]) -> pa.Array:
-    written = batch.column(column).cast(pa.string())
-    if not any(spelling.aliases for spelling in spellings_of.values()):
-        return canonical_column(written, PLAIN)
-    audits = batch.column("audit_id").to_pylist()
-    rows: dict[str, list[int]] = {}
-    for row, audit in enumerate(audits):
-        rows.setdefault(audit, []).append(row)
-    order, parts = [], []
-    for audit, places in rows.items():
-        order += places
-        parts.append(canonical_column(written.take(pa.array(places, pa.int64())), spellings_of.get(audit, PLAIN)))
-    back = pa.array(sorted(range(len(order)), key=order.__getitem__), pa.int64())
-    return pa.concat_arrays(parts).take(back) if parts else written
+def canonical_paths(rows: pa.Table, column: str, spellings_of: Mapping[str, Spellings]) -> pa.Array:
+    """A column of paths in canonical spelling, null where there is none; ``spellings_of`` audits that have aliases."""
+    written = arrays.column(rows, column).cast(pa.string())
+    found = canonical_column(written, PLAIN)
+    for audit_id, spellings in spellings_of.items():
+        of_audit = pc.equal(arrays.column(rows, "audit_id"), audit_id)
+        if pc.any(of_audit).as_py():
+            found = pc.replace_with_mask(found, of_audit, canonical_column(written.filter(of_audit), spellings))
+    return found
 
 
 def _aware(instant: datetime | None) -> datetime | None:

@@ -1,106 +1,95 @@
-"""From a listing to what its ``_metadata`` refer to, read on executors, with what could not be read."""
+"""From a listing to what its ``_metadata`` say, with what could not be read."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ingest.uris import Spellings
-from spark_jobs.schemas import spark_schema
-from spark_jobs.storage import operator_states, parsing
-from spark_jobs.storage.inputs import REFERENCES
-from spark_jobs.storage.layout_columns import (
-    METADATA_SUFFIX,
-    is_metadata,
-    with_job_directory,
-    with_places,
-)
+from spark_jobs.arrow_schemas import in_microseconds
+from spark_jobs.audit_request import JOB_SCHEMA
+from spark_jobs.storage import parsing
+from spark_jobs.storage.layout_columns import METADATA_SUFFIX, directories_of, with_places
+from spark_jobs.storage.parsing import WANTED
+from spark_jobs.storage.plain import Key, Row, by, is_less, keys, largest, plain_rows
 
-WANTED = spark_schema(parsing.WANTED)
-PARSED = spark_schema(parsing.PARSED)
+JOBS = pa.schema([("audit_id", pa.string()), *((field.name, in_microseconds(field.type)) for field in JOB_SCHEMA)])
+_WRITTEN = re.compile(r"([\s\S]+/([0-9a-f]{32}))/chk-[0-9]+/?")
+VANISHED = "vanished_metadata"
 
 
-@dataclass(frozen=True)
-class Read:
-    references: DataFrame
-    operators: DataFrame
-    doubts: DataFrame
-    vanished: DataFrame
+def wanted(metadata: pa.Table) -> pa.Table:
+    """Every ``_metadata`` listed, wherever it lies: a moved or copied checkpoint still refers. To be read to the millisecond."""
+    modified = metadata.column("modified").cast(pa.timestamp("ms", "UTC"), safe=False)
+    columns = {**{name: metadata.column(name) for name in ("audit_id", "root", "path", "bytes")}, "modified": modified}
+    return pa.table([(columns | {"read_path": metadata.column("listed_path")})[name] for name in WANTED.names], WANTED.names).cast(WANTED)
 
 
-def wanted(listing: DataFrame) -> DataFrame:
-    """Every ``_metadata`` listed, wherever it lies: a moved or copied checkpoint still refers."""
-    named = listing.where(is_metadata(F.col("path")))
-    return named.select(
-        "audit_id",
-        "root",
-        "path",
-        F.col("listed_path").alias("read_path"),
-        "bytes",
-        F.date_trunc("MILLISECOND", "modified").alias("modified"),
-    )
+def left_behind(failed: Iterable[Row], wanted: pa.Table) -> pa.Table:
+    """Of files that vanished, one in each job's directory: what came after them lies beside it."""
+    gone = {(row["audit_id"], row["metadata_path"]) for row in failed if row["failure"] == VANISHED}
+    rows = [row for row in with_places(wanted).to_pylist() if (row["audit_id"], row["path"]) in gone and row["place"] == "metadata"]
+    first = [min(of, key=lambda row: str(row["path"])) for of in by(rows, "audit_id", "root", "job_directory").values()]
+    return pa.Table.from_pylist(first, WANTED)
 
 
-def parsed(wanted: DataFrame, tasks: int) -> DataFrame:
-    """``PARSED`` rows. ``tasks`` spread the files: each costs a round trip to storage."""
-    return wanted.repartition(tasks, F.xxhash64("path")).mapInArrow(parsing.parsed, PARSED)
+def new_ones(found: pa.Table, wanted: pa.Table) -> pa.Table:
+    known = keys(wanted.select(["audit_id", "path"]).to_pylist(), "audit_id", "path")
+    is_new = [(row["audit_id"], row["path"]) not in known for row in found.select(["audit_id", "path"]).to_pylist()]
+    return found.filter(pa.array(is_new, pa.bool_()))
 
 
-def successors(parsed: DataFrame, wanted: DataFrame) -> DataFrame:
-    """What came after files that vanished, as ``wanted`` rows; one look into each job's directory."""
-    gone = parsed.where(F.col("failure") == "vanished_metadata").select("audit_id", F.col("metadata_path").alias("path"))
-    places = with_job_directory(with_places(wanted.join(gone, ["audit_id", "path"])))
-    in_job = places.where(F.col("place") == "metadata")
-    one = in_job.groupBy("audit_id", "root", "job_directory").agg(
-        F.min("path").alias("path"), F.min_by("read_path", "path").alias("read_path")
-    )
-    found = one.select("audit_id", "root", "path", "read_path").mapInArrow(parsing.successors, WANTED)
-    return found.join(wanted.select("audit_id", "path"), ["audit_id", "path"], "left_anti").select(*WANTED.fieldNames())
+def placed_snapshots(snapshots: pa.Table) -> list[Row]:
+    """Checkpoints that were read, by audit and path: from here on they are known by their place in this order.
+
+    ``number`` is that of the directory, ``checkpoint_id`` what the file says.
+    """
+    said = snapshots.rename_columns({"checkpoint_id": "written_id"})
+    placed = with_places(said, "metadata_path").rename_columns({"checkpoint_id": "number", "written_id": "checkpoint_id"})
+    directory = directories_of(placed.column("metadata_path"))
+    is_savepoint = pc.equal(placed.column("place"), "savepoint")
+    rows = plain_rows(placed.append_column("directory", directory).append_column("is_savepoint", is_savepoint))
+    return sorted(rows, key=lambda row: (row["audit_id"], row["metadata_path"]))
 
 
-def outcome(parsed: DataFrame, spellings_of: Mapping[str, Spellings]) -> Read:
-    """What was read, and the doubts. A vanished checkpoint is none where a later one of its job was read instead."""
-    failed = parsed.where(F.col("failure").isNotNull())
-    whole = parsed.where(F.col("ordinal") == 0).drop("job_id", "checkpoint_id")
-    read = with_job_directory(with_places(whole, "metadata_path"), "metadata_path")
-    of_checkpoints = read.where(F.col("place") == "metadata")
-    newest = of_checkpoints.groupBy("audit_id", "job_directory").agg(F.max("checkpoint_id").alias("newest"))
-    missed = failed.select("audit_id", "root", "metadata_path", "failure", "failure_detail")
-    placed = with_job_directory(with_places(missed, "metadata_path"), "metadata_path")
-    followed = placed.join(newest, ["audit_id", "job_directory"], "left").withColumn(
-        "followed", F.coalesce((F.col("failure") == "vanished_metadata") & (F.col("newest") > F.col("checkpoint_id")), F.lit(False))
-    )
-    spelled = partial(parsing.canonicalised, spellings_of=dict(spellings_of))
-    rows = parsed.where(F.col("failure").isNull()).select(*REFERENCES.names).mapInArrow(spelled, REFERENCES)
-    unspelled = rows.where(F.col("path").isNull() & F.col("written_path").isNotNull())
-    bad = unspelled.groupBy("audit_id", F.col("metadata_path").alias("subject")).agg(
-        F.max("root").alias("root"),
-        F.concat(F.lit("It refers to "), F.substring(F.min("written_path"), 1, 200), F.lit(", which is no URI.")).alias("detail"),
-    )
-    doubts = followed.where(~F.col("followed")).select(
-        "audit_id",
-        F.col("metadata_path").alias("subject"),
-        F.col("failure").alias("reason"),
-        "root",
-        F.col("failure_detail").alias("detail"),
-    )
-    vanished = failed.where(F.col("failure") == "vanished_metadata").select("audit_id", "metadata_path")
-    operators = operator_states.notable_operators(parsed.where(F.col("failure").isNull()))
-    return Read(rows, operators, doubts.unionByName(bad.withColumn("reason", F.lit("bad_path"))), vanished)
+class Missed(NamedTuple):
+    doubts: list[Row]
+    vanished: set[Key]
+    """(audit_id, metadata_path) listed, and gone when read."""
 
 
-def with_canonical_paths(jobs: DataFrame, spellings_of: Mapping[str, Spellings]) -> DataFrame:
+def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row]) -> Missed:
+    """What could not be read. A vanished checkpoint is no doubt where a later one of its job was read instead."""
+    read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
+    newest = {key: largest(row["number"] for row in rows) for key, rows in read.items()}
+    doubts, vanished = [], set()
+    for row in plain_rows(with_places(failed, "metadata_path")):
+        if row["failure"] == VANISHED:
+            vanished.add((row["audit_id"], row["metadata_path"]))
+            if is_less(row["checkpoint_id"], newest.get((row["audit_id"], row["job_directory"]))):
+                continue
+        doubts.append(_doubt(row, row["failure"], row["failure_detail"]))
+    doubts += [_doubt(row, "bad_path", f"It refers to {row['written_path'][:200]}, which is no URI.") for row in bad_paths]
+    return Missed(doubts, vanished)
+
+
+def _doubt(row: Row, reason: str, detail: str) -> Row:
+    return {"audit_id": row["audit_id"], "subject": row["metadata_path"], "reason": reason, "root": row["root"], "detail": detail}
+
+
+def job_rows(jobs: pa.Table, spellings_of: Mapping[str, Spellings]) -> list[Row]:
     """``restored_path`` and ``last_completed_path`` as canonical directories.
 
     Flink takes the path of the ``_metadata`` as well. Adds ``written_directory``: the job directory
     that the job is known to write, null where its last checkpoint says of none.
     """
+    rows = plain_rows(jobs)
     for name in ("restored_path", "last_completed_path"):
-        spelled = partial(parsing.canonicalised, spellings_of=dict(spellings_of), column=name)
-        jobs = jobs.mapInArrow(spelled, jobs.schema)
-        jobs = jobs.withColumn(name, F.regexp_replace(name, f"{METADATA_SUFFIX}$", ""))
-    written = F.regexp_extract("last_completed_path", "^([\\s\\S]+/[0-9a-f]{32})/chk-[0-9]+/?$", 1)
-    own = F.substring_index(written, "/", -1) == F.col("job_id")
-    return jobs.withColumn("written_directory", F.when((written != "") & own, written))
+        for row, path in zip(rows, parsing.canonical_paths(jobs, name, spellings_of).to_pylist(), strict=True):
+            row[name] = None if path is None else path.removesuffix(METADATA_SUFFIX)
+    for row in rows:
+        found = _WRITTEN.fullmatch(row["last_completed_path"] or "")
+        row["written_directory"] = found[1] if found and found[2] == row["job_id"] else None
+    return rows

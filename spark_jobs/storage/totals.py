@@ -1,123 +1,154 @@
 """Counts and bytes of an audit: one pass over the files makes a small cube, everything else is sums of that."""
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.storage import arrays
+from spark_jobs.storage.arrays import column, numbers
 from spark_jobs.storage.layout_columns import is_metadata
+from spark_jobs.storage.owners import JOB_DIRECTORY
+from spark_jobs.storage.path_facts import REACHED
+from spark_jobs.storage.plain import Key, Row, by, key_of, keys, largest
 from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
 SMALL_FILE_BYTES = 1 << 20
-_ROOT = ["audit_id", "root"]
-_REACHED = ("foreign", "missing")
+_ROOT = ("audit_id", "root")
 _MERGED = ("segmented_files", "segmented_file_bytes", "live_segment_bytes")
-
-
-def cube(files: DataFrame) -> DataFrame:
-    """Files and bytes by directory, verdict, kind and size (``le_step``), as the numbers that ``verdicts.spelled_out`` reads."""
-    size, metadata = F.coalesce("bytes", F.lit(0)), is_metadata(F.col("path"))
-    rows = files.withColumns(
-        {
-            "size": size,
-            "le_step": _step(size),
-            "is_metadata": metadata,
-            "is_small": (size <= SMALL_FILE_BYTES) & ~metadata,
-        }
-    )
-    segmented = F.col("segmented")
-    return rows.groupBy("held_no", "line_no", "kind_no", "le_step", "is_small").agg(
-        F.count("*").alias("files"),
-        F.sum("size").alias("bytes"),
-        F.count_if("is_metadata").alias("metadata_files"),
-        F.count_if(segmented).alias("segmented_files"),
-        F.coalesce(F.sum(F.when(segmented, F.col("size"))), F.lit(0)).alias("segmented_file_bytes"),
-        F.coalesce(F.sum("live_segment_bytes"), F.lit(0)).alias("live_segment_bytes"),
-        F.count_if(F.col("replication").isNotNull()).alias("replicated_files"),
-        F.coalesce(F.sum(F.col("size") * F.col("replication")), F.lit(0)).alias("raw_bytes"),
-    )
-
-
-def _step(size: Column) -> Column:
-    """The exponent of the lowest power of two that is not below ``size``, in whole numbers: 0 for 0 and 1."""
-    return F.when(size <= 1, 0).otherwise(F.length(F.bin(size - 1))).cast("int")
-
-
-def of_verdicts(cube: DataFrame) -> DataFrame:
-    """``storage_verdict``."""
-    kind = F.coalesce("kind", F.lit("")).alias("kind")
-    return cube.groupBy(*_ROOT, "verdict", "reason", kind).agg(F.sum("files").alias("files"), F.sum("bytes").alias("bytes"), _raw())
-
-
-def of_roots(cube: DataFrame, checkpoints: DataFrame, missing: DataFrame, doubts: DataFrame, roots: DataFrame) -> DataFrame:
-    """``storage_root``; a root without any file has a row, too."""
-    sums = cube.groupBy(*_ROOT).agg(*_sums(), _raw(), F.sum("metadata_files").alias("metadata_files"))
-    histogram = cube.groupBy(*_ROOT, "le_step").agg(F.sum("files").alias("files"), F.sum("bytes").alias("bytes"))
-    step = F.struct(F.pow(F.lit(2), F.col("le_step")).cast("bigint").alias("le_bytes"), "files", "bytes")
-    histograms = histogram.groupBy(*_ROOT).agg(F.to_json(F.sort_array(F.collect_list(step))).alias("size_histogram"))
-    read = checkpoints.groupBy(*_ROOT).agg(F.count("*").alias("checkpoints"))
-    lost = missing.groupBy("audit_id", F.col("ref_root").alias("root")).agg(
-        F.count("*").alias("missing_files"), F.sum("bytes").alias("missing_bytes")
-    )
-    doubted = doubts.groupBy("audit_id").agg(F.count("*").alias("doubts"))
-    named_twice = doubts.where(F.col("reason") == TWO_NAMES).select(*_ROOT, F.lit(True).alias("two_names")).distinct()
-    joined = roots.select(*_ROOT, "as_of", "unlisted", "attested", "blind")
-    for part in (sums, histograms, read, lost, named_twice):
-        joined = joined.join(part, _ROOT, "left")
-    whole = joined.join(doubted, "audit_id", "left")
-    unknown = (*_ROOT, "raw_bytes")
-    counts = [name for name in (*sums.columns, "checkpoints", "missing_files", "missing_bytes", "doubts") if name not in unknown]
-    filled = whole.fillna(0, counts).fillna({"size_histogram": "[]"})
-    reasons = F.filter(
-        F.array(
-            F.when(~F.col("attested"), "not_attested"), F.when(F.col("two_names"), "two_names"), F.when(F.col("doubts") > 0, "in_doubt"),
-            F.when(F.col("blind"), "blind_cluster"),
-        ),
-        lambda reason: reason.isNotNull(),
-    )  # fmt: skip
-    return filled.withColumns({"cleanable": F.size(reasons) == 0, "not_cleanable": F.to_json(reasons)})
-
-
-def of_jobs(cube: DataFrame, checkpoints: DataFrame, resolved: DataFrame, owners: DataFrame) -> DataFrame:
-    """``storage_job``: directories of jobs, and jobs of which only checkpoints elsewhere are known."""
-    key = [*_ROOT, "job_directory"]
-    small = F.sum(F.when(F.col("is_small"), F.col("files")).otherwise(0)).alias("small_files")
-    in_job = cube.where(F.col("job_directory").isNotNull())
-    sums = in_job.groupBy(*key, "job_id").agg(*_sums(), _raw(), small)
-    own = checkpoints.where(F.col("job_directory").isNotNull() & ~F.col("is_savepoint"))
-    of_checkpoints = own.groupBy(*key).agg(
-        F.count("*").alias("checkpoints"), F.max("checkpoint_id").alias("newest_checkpoint_id"),
-        F.max_by("modified", "checkpoint_id").alias("newest_modified"),
-    )  # fmt: skip
-    keyed = resolved.join(own.select(*key, "metadata_path"), ["audit_id", "metadata_path"])
-    per_file = keyed.groupBy(*key, "path").agg(
-        F.max("bytes").alias("bytes"),
-        F.bool_or(~F.col("own")).alias("foreign"),
-        F.bool_or(F.coalesce("missing", F.lit(False))).alias("missing"),
-    )
-    reached = per_file.groupBy(*key).agg(
-        *(F.count_if(name).alias(f"{name}_files") for name in _REACHED),
-        *(F.coalesce(F.sum(F.when(F.col(name), F.col("bytes"))), F.lit(0)).alias(f"{name}_bytes") for name in _REACHED),
-    )
-    known = owners.select(*key, "claims", "cluster", "job_name", "terminal")
-    joined = sums.join(of_checkpoints, key, "left").join(reached, key, "left").join(known, key, "left")
-    counts = ["checkpoints", *(name for name in reached.columns if name not in key)]
-    single = F.col("claims") == 1
-    return joined.fillna(0, counts).withColumns(
-        {
-            "directory": F.col("job_directory"),
-            "cluster": F.coalesce("cluster", F.lit("")),
-            "terminal": F.when(single, F.col("terminal")),
-        }
-    )
-
-
-def _raw() -> Column:
-    return F.when(F.sum("replicated_files") == F.sum("files"), F.sum("raw_bytes")).alias("raw_bytes")
-
-
-def _sums() -> list[Column]:
-    of_verdict = [
-        F.sum(F.when(F.col("verdict") == verdict, F.col(unit)).otherwise(0)).alias(f"{verdict}_{unit}")
-        for verdict in VERDICTS
-        for unit in ("files", "bytes")
+_SUMS = ("files", "bytes", "metadata_files", *_MERGED, "replicated_files", "raw_bytes")
+CUBE_KEY = ("directory_no", "verdict", "reason", "kind", "le_step", "is_small")
+_TEXT, _INT = pa.string(), pa.int64()
+CUBE = pa.schema(
+    [
+        ("directory_no", _INT), *((name, _TEXT) for name in ("verdict", "reason", "kind")), ("le_step", _INT), ("is_small", pa.bool_()),
+        *((name, _INT) for name in _SUMS),
     ]
-    return [*(F.sum(name).alias(name) for name in ("files", "bytes")), *of_verdict, *(F.sum(name).alias(name) for name in _MERGED)]
+)  # fmt: skip
+_LARGEST = np.iinfo(np.int64).max
+_POWERS = 2 ** np.arange(63, dtype=np.int64)
+
+
+def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
+    """Files and bytes by directory, verdict, kind and size: ``le_step`` is the exponent of the lowest power of two not below it."""
+    size, metadata = numbers(column(files, "bytes"), 0), arrays.flags(is_metadata(column(files, "path")))
+    segmented, copies = arrays.flags(column(files, "segmented")), numbers(column(files, "replication"), 0)
+    figures = {
+        "le_step": np.searchsorted(_POWERS, size),
+        "is_small": (size <= SMALL_FILE_BYTES) & ~metadata,
+        "files": np.ones(len(size), np.int64),
+        "bytes": size,
+        "metadata_files": metadata.astype(np.int64),
+        "segmented_files": segmented.astype(np.int64),
+        "segmented_file_bytes": np.where(segmented, size, 0),
+        "live_segment_bytes": numbers(column(files, "live_segment_bytes"), 0),
+        "replicated_files": arrays.flags(pc.is_valid(column(files, "replication"))).astype(np.int64),
+        "raw_bytes": np.where(size > _LARGEST // np.maximum(copies, 1), _LARGEST, size * copies),
+    }
+    columns = {name: judged.column(name) for name in judged.column_names} | figures
+    return arrays.summed(arrays.table(columns, CUBE), CUBE_KEY)
+
+
+def _of(cube: pa.Table, directories: Sequence[Row], names: Sequence[str], more: Sequence[str] = ()) -> list[Row]:
+    """The cube added up by columns of the directories and ``more`` of its own, with sums of each verdict."""
+    at = numbers(column(cube, "directory_no"))
+    taken = {name: pa.array([row[name] for row in directories], _TEXT).take(pa.array(at)) for name in names}
+    sums = {name: column(cube, name) for name in _SUMS}
+    is_small = arrays.flags(column(cube, "is_small"))
+    sums["small_files"] = np.where(is_small, numbers(column(cube, "files")), 0)
+    for verdict in VERDICTS:
+        chosen = arrays.flags(pc.equal(column(cube, "verdict"), verdict))
+        for unit in ("files", "bytes"):
+            sums[f"{verdict}_{unit}"] = np.where(chosen, numbers(column(cube, unit)), 0)
+    key = (*names, *more)
+    rows: list[Row] = arrays.summed(pa.table(taken | {name: cube.column(name) for name in more} | sums), key).to_pylist()
+    return [row | {"raw_bytes": row["raw_bytes"] if row["replicated_files"] == row["files"] else None} for row in rows]
+
+
+def of_verdicts(cube: pa.Table, directories: Sequence[Row]) -> list[Row]:
+    """``storage_verdict``."""
+    return [row | {"kind": row["kind"] or ""} for row in _of(cube, directories, _ROOT, ("verdict", "reason", "kind"))]
+
+
+def of_roots(
+    cube: pa.Table,
+    directories: Sequence[Row],
+    checkpoints: Iterable[Row],
+    lost: Mapping[Key, Row],
+    doubts: Sequence[Row],
+    roots: Iterable[Row],
+) -> list[Row]:
+    """``storage_root``; a root without any file has a row, too. ``lost``: by root, the files that are missing."""
+    sums = {key_of(row, _ROOT): row for row in _of(cube, directories, _ROOT)}
+    steps = by(_of(cube, directories, _ROOT, ("le_step",)), *_ROOT)
+    read, doubted = by(checkpoints, *_ROOT), by(doubts, "audit_id")
+    named_twice = keys((doubt for doubt in doubts if doubt["reason"] == TWO_NAMES), *_ROOT)
+    nothing = dict.fromkeys((*_SUMS, *(f"{verdict}_{unit}" for verdict in VERDICTS for unit in ("files", "bytes"))), 0)
+    found = []
+    for root in roots:
+        key = key_of(root, _ROOT)
+        in_doubt = len(doubted.get((root["audit_id"],), ()))
+        reasons = {
+            "not_attested": not root["attested"], TWO_NAMES: key in named_twice, "in_doubt": in_doubt > 0, "blind_cluster": root["blind"],
+        }  # fmt: skip
+        not_cleanable = [reason for reason, is_one in reasons.items() if is_one]
+        found.append(
+            root
+            | sums.get(key, nothing | {"raw_bytes": None})
+            | lost.get(key, {"missing_files": 0, "missing_bytes": 0})
+            | {
+                "checkpoints": len(read.get(key, ())),
+                "doubts": in_doubt,
+                "size_histogram": _json(_histogram(steps.get(key, ()))),
+                "cleanable": not not_cleanable,
+                "not_cleanable": _json(not_cleanable),
+            }
+        )
+    return found
+
+
+def _histogram(steps: Iterable[Row]) -> list[Row]:
+    ordered = sorted(steps, key=lambda step: step["le_step"])
+    return [{"le_bytes": 2 ** step["le_step"], "files": step["files"], "bytes": step["bytes"]} for step in ordered]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def of_jobs(
+    cube: pa.Table, directories: Sequence[Row], checkpoints: Iterable[Row], reached: Mapping[Key, Row], owners: Iterable[Row]
+) -> list[Row]:
+    """``storage_job``: directories of jobs, and jobs of which only checkpoints elsewhere are known.
+
+    ``reached``: by job directory, the files elsewhere that its checkpoints refer to, and those that are missing.
+    """
+    own = by((row for row in checkpoints if not row["is_savepoint"]), *JOB_DIRECTORY)
+    known = {key_of(row, JOB_DIRECTORY): row for row in owners}
+    found = []
+    for row in _of(cube, directories, (*JOB_DIRECTORY, "job_id")):
+        if row["job_directory"] is None:
+            continue
+        key = key_of(row, JOB_DIRECTORY)
+        retained, owner = own.get(key, []), known.get(key, {})
+        newest = largest(one["checkpoint_id"] for one in retained)
+        nothing = dict.fromkeys(REACHED, 0)
+        found.append(
+            row
+            | reached.get(key, nothing)
+            | {
+                "directory": row["job_directory"],
+                "cluster": owner.get("cluster") or "",
+                "job_name": owner.get("job_name"),
+                "terminal": owner["terminal"] if owner.get("claims") == 1 else None,
+                "checkpoints": len(retained),
+                "newest_checkpoint_id": newest,
+                "newest_modified": next(
+                    (one["modified"] for one in retained if newest is not None and one["checkpoint_id"] == newest), None
+                ),
+            }
+        )
+    return found

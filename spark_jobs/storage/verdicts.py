@@ -7,161 +7,252 @@ young      everything speaks against it but time
 orphan     nothing speaks for it
 """
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_FILE
-from spark_jobs.storage.keys import FILE_KEY, looked_up
-from spark_jobs.storage.layout_columns import (
-    MERGED,
-    TASK_OWNED,
-    directory_of,
-    is_candidate,
-    is_metadata,
-    job_directory,
-)
-from spark_jobs.storage.owners import CLOCKS_APART_S, is_of_time
+from spark_jobs.storage import arrays, totals
+from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, later, numbers
+from spark_jobs.storage.carried import REFERRED
+from spark_jobs.storage.failed_checkpoints import FAILED, FailedCheckpoints
+from spark_jobs.storage.layout_columns import MERGED, TASK_OWNED, directories_of, is_candidate, is_metadata
+from spark_jobs.storage.owners import CLOCKS_APART_S
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
+
+_TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
+DIRECTORIES = pa.schema(
+    [
+        *((name, _TEXT) for name in ("audit_id", "root", "job_directory", "job_id", "cluster")),
+        *((name, _INT) for name in ("root_no", "claims", "suspects")),
+        *((name, INSTANT) for name in ("as_of", "guarded_from", "future_from", "in_flight_since", "last_completed_at")),
+        *((name, _FLAG) for name in ("any_needed", "in_doubt", "job_needed", "terminal", "seen")),
+        ("failed", FAILED),
+    ]
+)
+"""Directories that hold files, with all that is known of the audit, the root and the job; numbered in this order."""
+CHECKPOINTS = pa.schema([("audit_id", _TEXT), ("metadata_path", _TEXT), ("is_live", _FLAG)])
+"""Of all that were read, numbered as the referrers of files are."""
+PATHS = pa.schema([("audit_id", _TEXT), ("path", _TEXT)])
 
 TASK_LOST = ("TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION", "CHECKPOINT_COORDINATOR_SUSPEND", "TASK_CHECKPOINT_FAILURE")
 """Ends of a checkpoint that leave uploads which nobody acknowledged."""
 
-_OF_DIRECTORY = ["audit_id", "root", "root_no", "job_directory", "job_id", "cluster"]
-_OF_CODES = ["verdict", "reason", "kind"]
-_JUDGED = [
-    *(column.name for column in STORAGE_FILE.columns if column.name not in _OF_DIRECTORY + _OF_CODES),
-    "held_no", "line_no", "kind_no", "segmented", "live_segment_bytes",
-]  # fmt: skip
 _KINDS = list(KINDS)
+_FILE = arrow_schema(STORAGE_FILE)
+SCHEMAS = {
+    "storage_live": _FILE,
+    "not_live": _FILE.append(pa.field("root_no", _INT)),
+    "storage_pending": REFERRED,
+    "cube": totals.CUBE,
+}
 
 
-def judged_files(files: DataFrame, facts: DataFrame, directories: DataFrame, restored: DataFrame) -> DataFrame:
-    """Every listed file with its verdict, in numbers that ``spelled_out`` reads, and what merged ones hold."""
-    judged = _with_facts(files, facts, directories, restored)
-    as_of = F.col("as_of")
-    referred = F.col("live_referrer").isNotNull() | F.col("waste_referrer").isNotNull()
-    # An audit in doubt may have missed a referrer: it proves nothing, but takes back nothing either.
-    since = F.when(referred, F.lit(None)).otherwise(F.coalesce(_since_before(), F.when(~F.col("in_doubt"), as_of)))
-    dated = judged.withColumns(
+@dataclass(frozen=True)
+class _Files:
+    """Columns of one partition; those of directories are taken by ``at``."""
+
+    rows: pa.Table
+    directories: pa.Table
+    at: Numbers
+
+    def text(self, name: str) -> pa.Array:
+        return column(self.rows, name)
+
+    def number(self, name: str) -> Numbers:
+        return numbers(column(self.rows, name))
+
+    def of_directory(self, name: str) -> Numbers:
+        return numbers(column(self.directories, name))[self.at]
+
+    def is_of_directory(self, name: str) -> Flags:
+        return arrays.flags(column(self.directories, name))[self.at]
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What is known of single files besides the listing: the places of a live and a waste checkpoint that refer to it, -1 for none."""
+
+    live: Numbers
+    waste: Numbers
+    snapshot: Flags
+    other_spelling: Flags
+    gone: Flags
+    restored_from: Flags
+    newly_vanished: pa.Array
+
+    @property
+    def referred(self) -> Flags:
+        return (self.live >= 0) | (self.waste >= 0)
+
+
+def judged_files(parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """``parts``: files, unread and, where there are any, alike; ``facts``: directories, checkpoints, restored, gone and vanished."""
+    rows, directories, checkpoints = parts["files"], facts["directories"], facts["checkpoints"]
+    files = _Files(rows, directories, arrays.found_at(_directory_keys(rows), _directory_keys(directories)))
+    unread = parts["unread"]
+    unread_at = arrays.joined(unread, "audit_id", "metadata_path")
+    of_gone = unread.filter(pc.is_in(unread_at, value_set=arrays.joined(facts["vanished"], "audit_id", "metadata_path")))
+    pending = unread.filter(pc.invert(pc.is_in(unread_at, value_set=arrays.joined(facts["not_pending"], "audit_id", "metadata_path"))))
+    of_single = _facts(files, parts.get("alike", PATHS.empty_table()), of_gone, facts)
+    failed = FailedCheckpoints(column(directories, "failed"), TASK_LOST)
+    since_before = _since_before(files)
+    lines = _lines(files, of_single, failed, since_before)
+    line = np.full(rows.num_rows, len(lines) - 1)
+    for number, (condition, _, _) in reversed(list(enumerate(lines))):
+        line[condition] = number
+    verdict, reason = (pa.array([words[place] for words in lines]).take(pa.array(line)) for place in (1, 2))
+    kind = _kinds(files, failed, np.flatnonzero(arrays.flags(pc.equal(verdict, ORPHAN))))
+    of_files = pa.table(
         {
-            "was_unreferenced_since": _since_before(),
-            "unreferenced_since": since.cast("timestamp"),
-            "last_referrer": F.coalesce("live_referrer", "waste_referrer", "last_referrer"),
-            "last_referred_at": F.when(referred, as_of).otherwise(F.col("last_referred_at")),
-            "vanished_referrer": F.coalesce("vanished_referrer", "newly_vanished"),
-            "age_from": F.greatest("modified", "first_seen_at"),
+            **{
+                name: column(rows, name) for name in ("path", "bytes", "modified", "first_seen_at", "place", "checkpoint_id", "replication")
+            },
+            **{name: column(directories, name).take(pa.array(files.at)) for name in ("audit_id", "root", "root_no", "cluster", "job_id")},
+            "listed_path": pc.coalesce(column(rows, "listed_path"), column(rows, "path")),
+            "verdict": verdict,
+            "reason": reason,
+            "kind": kind,
+            **_state(files, of_single, since_before, checkpoints),
         }
     )
-    lines = _lines()
-    decided = dated.withColumn("line_no", _first_true([condition for condition, _, _ in lines]))
-    orphan = F.col("line_no") == [verdict for _, verdict, _ in lines].index(ORPHAN)
-    # Nothing else is kept of a file: what decided is the same for all of a job, and large.
-    return decided.withColumn("kind_no", F.when(orphan, _kind_no())).select(*_JUDGED)
+    is_live = pc.equal(verdict, LIVE)
+    cube = totals.cube(pa.table({"directory_no": files.at, "verdict": verdict, "reason": reason, "kind": kind}), rows)
+    return {
+        "storage_live": of_files.filter(is_live).select(_FILE.names).cast(_FILE),
+        "not_live": of_files.filter(pc.invert(is_live)).select(SCHEMAS["not_live"].names).cast(SCHEMAS["not_live"]),
+        "storage_pending": pending.select(REFERRED.names),
+        "cube": cube,
+    }
 
 
-def spelled_out(rows: DataFrame, directories: DataFrame) -> DataFrame:
-    """Rows by ``held_no``, ``line_no`` and ``kind_no`` with the words: verdict, reason, kind, and the columns of the directory."""
-    lines = _lines()
-    words = {"verdict": [verdict for _, verdict, _ in lines], "reason": [reason for _, _, reason in lines]}
-    named = rows.join(F.broadcast(directories.select("held_no", *_OF_DIRECTORY)), "held_no")
-    kind = F.get(F.array(*map(F.lit, _KINDS)), F.col("kind_no"))
-    return named.withColumns({**{name: F.get(F.array(*map(F.lit, of)), F.col("line_no")) for name, of in words.items()}, "kind": kind})
+def _directory_keys(rows: pa.Table) -> pa.Array:
+    directory = pc.fill_null(column(rows, "job_directory"), "")
+    return pc.binary_join_element_wise(column(rows, "root_no").cast(_TEXT), directory, "\0")
 
 
-def _since_before() -> Column:
+def _facts(files: _Files, alike: pa.Table, of_gone: pa.Table, facts: Mapping[str, pa.Table]) -> _Facts:
+    rows, checkpoints = files.rows, facts["checkpoints"]
+    size = rows.num_rows
+    keys = arrays.joined(rows, "audit_id", "path")
+
+    def at_snapshots(table: str) -> Numbers:
+        """Few files are ``_metadata``: only these are looked up."""
+        found = np.full(size, -1)
+        at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
+        found[at] = arrays.found_at(keys.take(pa.array(at)), arrays.joined(facts[table], "audit_id", "metadata_path"))
+        return found
+
+    snapshot = at_snapshots("checkpoints")
+    referrers = column(rows, "referrers")
+    of = np.concatenate([pc.list_parent_indices(referrers).to_numpy(zero_copy_only=False), np.flatnonzero(snapshot >= 0)])
+    number = np.concatenate([pc.list_flatten(referrers).to_numpy(zero_copy_only=False), snapshot[snapshot >= 0]]).astype(np.int64)
+    is_live = arrays.flags(column(checkpoints, "is_live"))[number]
+    restored = facts["restored"]
+    restored_from = np.zeros(size, np.bool_)
+    if restored.num_rows:
+        inside = pc.binary_join_element_wise(column(rows, "audit_id"), directories_of(column(rows, "path")), "\0")
+        restored_from = arrays.found_at(inside, arrays.joined(restored, "audit_id", "directory")) >= 0
+    gone_of = of_gone.group_by(["audit_id", "path"]).aggregate([("metadata_path", "max")])
+    return _Facts(
+        live=np.maximum(arrays.maxima(of[is_live], number[is_live], size), -1),
+        waste=np.maximum(arrays.maxima(of[~is_live], number[~is_live], size), -1),
+        snapshot=snapshot >= 0,
+        other_spelling=arrays.found_at(keys, arrays.joined(alike, "audit_id", "path")) >= 0,
+        gone=at_snapshots("gone") >= 0,
+        restored_from=restored_from,
+        newly_vanished=arrays.taken(
+            column(gone_of, "metadata_path_max"), arrays.found_at(keys, arrays.joined(gone_of, "audit_id", "path"))
+        ),
+    )
+
+
+def _since_before(files: _Files) -> Numbers:
     """When an earlier audit found it unreferenced, unless it was referred to since."""
-    return F.when(F.coalesce(F.col("unreferenced_since") > F.col("last_referred_at"), F.lit(True)), F.col("unreferenced_since"))
+    since, referred_at = files.number("unreferenced_since"), files.number("last_referred_at")
+    return np.where(later(since, referred_at) | ~known(since) | ~known(referred_at), since, UNKNOWN)
 
 
-def _with_facts(files: DataFrame, facts: DataFrame, directories: DataFrame, restored: DataFrame) -> DataFrame:
-    known_there = directories.drop("audit_id", "root", "files", "job_id").withColumnsRenamed(
-        {"root_no": "of_root", "job_directory": "of_job"}
-    )
-    in_job = job_directory(F.col("path"), F.col("place"), F.col("job_id"))
-    same = (F.col("root_no") == F.col("of_root")) & in_job.eqNullSafe(F.col("of_job"))
-    joined = (
-        files.join(looked_up(facts), FILE_KEY, "left")
-        .join(F.broadcast(known_there), same)
-        .withColumn("directory", directory_of(F.col("path")))
-        .join(F.broadcast(restored.withColumn("restored_from", F.lit(True))), ["audit_id", "directory"], "left")
-    )
-    return joined.fillna(False, ["snapshot", "segmented", "other_spelling", "restored_from", "gone"])
+def _state(files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.Table) -> dict[str, pa.Array]:
+    """What the next audit has to know of files."""
+    as_of = files.of_directory("as_of")
+    # An audit in doubt may have missed a referrer: it proves nothing, but takes back nothing either.
+    first_found = np.where(files.is_of_directory("in_doubt"), UNKNOWN, as_of)
+    since = np.where(known(since_before), since_before, first_found)
+    referrer = np.where(facts.live >= 0, facts.live, facts.waste)
+    return {
+        "unreferenced_since": arrays.optional(np.where(facts.referred, UNKNOWN, since), INSTANT),
+        "last_referred_at": arrays.optional(np.where(facts.referred, as_of, files.number("last_referred_at")), INSTANT),
+        "last_referrer": pc.coalesce(arrays.taken(column(checkpoints, "metadata_path"), referrer), files.text("last_referrer")),
+        "vanished_referrer": pc.coalesce(files.text("vanished_referrer"), facts.newly_vanished),
+    }
 
 
-def _first_true(conditions: list[Column]) -> Column:
-    """The number of the first that is true; the last is."""
-    found = F.when(conditions[0], F.lit(0))
-    for number, condition in enumerate(conditions[1:-1], start=1):
-        found = found.when(condition, F.lit(number))
-    return found.otherwise(F.lit(len(conditions) - 1))
+def _lines(files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before: Numbers) -> list[tuple[Flags, str, str]]:
+    """Condition, verdict, reason: the first that is true decides. What is compared with something unknown is not true."""
+    path, place = files.text("path"), files.text("place")
+    modified = files.number("modified")
+    age_from = np.maximum(modified, files.number("first_seen_at"))
+    as_of, guarded_from = files.of_directory("as_of"), files.of_directory("guarded_from")
+    last_completed_at, in_flight_since = files.of_directory("last_completed_at"), files.of_directory("in_flight_since")
+    claims, suspects = files.of_directory("claims"), files.of_directory("suspects")
+    seen, terminal = files.is_of_directory("seen"), files.is_of_directory("terminal")
 
+    def is_place(*names: str) -> Flags:
+        return arrays.flags(pc.is_in(place, value_set=pa.array(names)))
 
-def _lines() -> list[tuple[Column, str, str]]:
-    """Condition, verdict, reason: the first that is true decides."""
-    place, as_of = F.col("place"), F.col("as_of")
-    never_completed = F.exists(
-        _failed(), lambda end: (end.checkpoint_id == F.col("checkpoint_id")) & is_of_time(F.col("modified"), end, CLOCKS_APART_S)
-    )
-    unread = (
-        is_metadata(F.col("path"))
-        & ~F.col("snapshot")
-        & ~F.coalesce(never_completed & (F.col("claims") == 1) & F.col("seen"), F.lit(False))
-    )
-    task_owned = place.isin(*TASK_OWNED) & (F.col("job_needed") | F.col("any_needed") | ~F.col("terminal"))
-    bad_time = F.col("modified").isNull() | (F.col("modified") > F.col("future_from"))
-    earlier = F.coalesce(F.col("was_unreferenced_since") < as_of, F.lit(False))
-    completed_between = F.coalesce(
-        (F.col("last_completed_at") > F.col("was_unreferenced_since")) & (F.col("last_completed_at") <= as_of), F.lit(False)
-    )
+    unread = arrays.flags(is_metadata(path)) & ~facts.snapshot
+    never_completed = failed.of_number_and_time(files.at, files.number("checkpoint_id"), modified, np.flatnonzero(unread), CLOCKS_APART_S)
+    unread &= ~(never_completed & (claims == 1) & seen)
+    task_owned = is_place(*TASK_OWNED) & (files.is_of_directory("job_needed") | files.is_of_directory("any_needed") | ~terminal)
+    bad_time = ~known(modified) | later(modified, files.of_directory("future_from"))
+    earlier = later(as_of, since_before)
+    completed_between = later(last_completed_at, since_before) & ~later(last_completed_at, as_of)
     # What no two audits have to confirm could be needed by a checkpoint that completed while the root was listed.
-    ended_lately = F.coalesce(F.col("last_completed_at") > F.col("guarded_from"), F.lit(False)) & F.col("terminal")
+    ended_lately = later(last_completed_at, guarded_from) & terminal
+    live, waste = facts.live >= 0, facts.waste >= 0
+    was_referred = arrays.flags(pc.is_valid(files.text("vanished_referrer"))) | arrays.flags(pc.is_valid(facts.newly_vanished))
     return [
-        (F.col("live_referrer").isNotNull() & F.col("snapshot"), LIVE, "snapshot"),
-        (F.col("live_referrer").isNotNull(), LIVE, "referred"),
-        (F.col("restored_from"), LIVE, "restored_from"),
-        (place == "unowned", KEPT, "no_job_level"),
-        ((place == "metadata") & F.col("job_id").isNull(), KEPT, "no_job_level"),
-        (place == "savepoint", KEPT, "savepoint"),
-        (~is_candidate(place), KEPT, "unknown_name"),
-        (F.col("gone"), KEPT, "vanished"),
+        (live & facts.snapshot, LIVE, "snapshot"),
+        (live, LIVE, "referred"),
+        (facts.restored_from, LIVE, "restored_from"),
+        (is_place("unowned"), KEPT, "no_job_level"),
+        (is_place("metadata") & ~arrays.flags(pc.is_valid(files.text("job_id"))), KEPT, "no_job_level"),
+        (is_place("savepoint"), KEPT, "savepoint"),
+        (~arrays.flags(is_candidate(place)), KEPT, "unknown_name"),
+        (facts.gone, KEPT, "vanished"),
         (unread, KEPT, "unreadable_snapshot"),
         (bad_time, KEPT, "bad_time"),
-        (F.col("other_spelling"), KEPT, "other_spelling"),
-        (F.col("claims") > 1, KEPT, "two_owners"),
-        ((F.col("claims") == 0) & (F.col("suspects") > 0), KEPT, "writer_unknown"),
-        ((F.col("claims") == 0) | ~F.col("seen"), KEPT, "job_unseen"),
+        (facts.other_spelling, KEPT, "other_spelling"),
+        (claims > 1, KEPT, "two_owners"),
+        ((claims == 0) & (suspects > 0), KEPT, "writer_unknown"),
+        ((claims == 0) | ~seen, KEPT, "job_unseen"),
         (task_owned, KEPT, "task_owned"),
-        (F.col("vanished_referrer").isNotNull(), KEPT, "was_referred"),
-        (F.col("age_from") > F.col("guarded_from"), YOUNG, "age_guard"),
-        (F.coalesce(F.col("age_from") >= F.col("in_flight_since"), F.lit(False)), YOUNG, "in_flight"),
-        (F.col("waste_referrer").isNotNull() & ended_lately, YOUNG, "ended_lately"),
-        (F.col("waste_referrer").isNull() & ~earlier, YOUNG, "first_audit"),
-        (F.col("waste_referrer").isNull() & ~F.col("terminal") & ~completed_between, YOUNG, "no_checkpoint_since"),
-        (F.col("in_doubt"), KEPT, "in_doubt"),
-        (F.col("waste_referrer").isNotNull(), RETAINED_WASTE, "superseded"),
-        (F.lit(True), ORPHAN, "unreferenced"),
+        (was_referred, KEPT, "was_referred"),
+        (later(age_from, guarded_from), YOUNG, "age_guard"),
+        (known(in_flight_since) & (age_from >= in_flight_since), YOUNG, "in_flight"),
+        (waste & ended_lately, YOUNG, "ended_lately"),
+        (~waste & ~earlier, YOUNG, "first_audit"),
+        (~waste & ~terminal & ~completed_between, YOUNG, "no_checkpoint_since"),
+        (files.is_of_directory("in_doubt"), KEPT, "in_doubt"),
+        (waste, RETAINED_WASTE, "superseded"),
+        (np.ones(files.rows.num_rows, np.bool_), ORPHAN, "unreferenced"),
     ]
 
 
-def _failed() -> Column:
-    return F.coalesce("failed", F.array())
-
-
-def _kind_no() -> Column:
-    """Why an orphan is one. A file in ``shared/`` tells it by its time only."""
-    of_its_checkpoint = F.filter(_failed(), lambda end: end.checkpoint_id == F.col("checkpoint_id"))
-    of_its_time = F.filter(_failed(), lambda end: is_of_time(F.col("modified"), end))
-    of = F.when(F.col("checkpoint_id").isNotNull(), of_its_checkpoint).otherwise(of_its_time)
-    lost = F.exists(of, lambda end: F.coalesce(end.reason, F.lit("")).isin(*TASK_LOST))
-    return (
-        F.when(F.col("place").isin(*MERGED), _number("merging_remainder"))
-        .when(lost, _number("unacknowledged"))
-        .when(F.size(of) > 0, _number("failed_checkpoint"))
-        .when(F.col("last_referrer").isNotNull(), _number("undeleted"))
-        .when(F.col("terminal") & ~F.col("job_needed"), _number("dead_job"))
-        .otherwise(_number("unknown"))
-    )
-
-
-def _number(kind: str) -> Column:
-    return F.lit(_KINDS.index(kind))
+def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Array:
+    """Why an orphan is one; null for what is none. A file in ``shared/`` tells it by its time only."""
+    of_one, lost = failed.of_number_or_time(files.at, files.number("checkpoint_id"), files.number("modified"), orphans)
+    merged = arrays.flags(pc.is_in(files.text("place"), value_set=pa.array(MERGED)))
+    undeleted = arrays.flags(pc.is_valid(files.text("last_referrer")))
+    dead = files.is_of_directory("terminal") & ~files.is_of_directory("job_needed")
+    found = np.full(files.rows.num_rows, -1)
+    found[orphans] = _KINDS.index("unknown")
+    for which, kind in ((dead, "dead_job"), (undeleted, "undeleted"), (of_one, "failed_checkpoint"), (lost, "unacknowledged"),
+                        (merged, "merging_remainder")):  # fmt: skip
+        found[orphans[which[orphans]]] = _KINDS.index(kind)
+    return arrays.taken(pa.array(_KINDS), found)

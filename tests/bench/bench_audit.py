@@ -8,6 +8,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -24,9 +25,11 @@ from ingest.metadata.reader import READER_VERSION
 from ingest.storage.snapshots import SCHEMA as LISTING
 from spark_jobs import audit_request
 from spark_jobs import manifest as manifests
+from spark_jobs.audit_here import Here
+from spark_jobs.audit_on_spark import OnSpark
 from spark_jobs.jobs.audit import JOB, AuditRun
 from spark_jobs.manifest import Manifest
-from spark_jobs.run_dir import RunDir
+from spark_jobs.run_files import RunFiles
 from spark_jobs.session import open_session
 from tests.bench.harness import Report
 
@@ -46,9 +49,9 @@ def run(report: Report) -> None:
         # What is sent to the driver, to be collected or broadcast, may not grow with files: more than this ends the run.
         session = open_session("weir-bench", options={"spark.driver.maxResultSize": DRIVER_TAKES})
         try:
-            small = Bench(session, Path(folder, "small"), max(FILES // 10, 1))
+            small = Bench(Path(folder, "small"), max(FILES // 10, 1), session)
             small_s = small.seconds()
-            whole = Bench(session, Path(folder, "whole"), FILES)
+            whole = Bench(Path(folder, "whole"), FILES, session)
             plain_s = whole.plain_seconds()
             whole_s = whole.seconds()
         finally:
@@ -61,8 +64,8 @@ def run(report: Report) -> None:
 class Bench:
     """One size: what is on disk before the clock starts, and the clock."""
 
-    def __init__(self, session: SparkSession, folder: Path, files: int, in_process: bool = False) -> None:
-        self.session, self.folder, self.files, self.in_process = session, folder, files, in_process
+    def __init__(self, folder: Path, files: int, session: SparkSession | None = None) -> None:
+        self.session, self.folder, self.files = session, folder, files
         (folder / "listing").mkdir(parents=True)
         for part, first in enumerate(range(0, files, FILES_A_PART)):
             rows = range(first, min(first + FILES_A_PART, files))
@@ -89,10 +92,9 @@ class Bench:
     def _audit(self, name: str, as_of: datetime, previous: Manifest | None) -> Manifest:
         root = {"uri": ROOT, "listing": str(self.folder / "listing" / "part-*.parquet"), "clusters": ["c"], "attested": True}
         asked = {"audit_id": name, "as_of": as_of.isoformat(), "roots": [root], "jobs": str(self.folder / "jobs.parquet")}
-        run_dir = RunDir(str(self.folder / name))
-        AuditRun(
-            self.session, Lake(str(self.folder / "lake")), run_dir, (audit_request.audit_of(asked),), previous, in_process=self.in_process
-        ).run()
+        run_dir = RunFiles(str(self.folder / name))
+        with OnSpark(self.session, run_dir.uri) if self.session else nullcontext(Here()) as engine:
+            AuditRun(engine, Lake(str(self.folder / "lake")), run_dir, (audit_request.audit_of(asked),), previous).run()
         assert run_dir.outputs["storage_live"].rows >= self.files // REFERRED_SHARE
         if previous:
             assert run_dir.outputs["storage_file"].rows >= self.files * (REFERRED_SHARE - 1) // REFERRED_SHARE - self.jobs

@@ -9,7 +9,6 @@ from django.test import Client
 from django.utils import timezone
 
 from ingest.flink_logs.files import read_file
-from spark_jobs.in_process.session import in_process_session
 from tests.bench import (
     bench_audit,
     bench_log_events,
@@ -32,10 +31,9 @@ from tests.webapp.builders import person
 
 
 def test_the_audit_finds_all_references_that_its_bench_keeps(tmp_path: Path) -> None:
-    with in_process_session() as session:
-        bench = bench_audit.Bench(session, tmp_path, 2 * bench_audit.FILES_A_JOB, in_process=True)
-        assert bench.seconds() > 0
-        assert bench.plain_seconds() > 0
+    bench = bench_audit.Bench(tmp_path, 2 * bench_audit.FILES_A_JOB)
+    assert bench.seconds() > 0
+    assert bench.plain_seconds() > 0
 
 
 def test_a_cycle_over_a_generated_fleet_goes_on_from_what_is_remembered_of_it(tmp_path: Path) -> None:

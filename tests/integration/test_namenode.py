@@ -16,7 +16,6 @@ from fsspec.config import conf
 
 from ingest.lake.store import Lake
 from ingest.shard_collector import collect_shard
-from spark_jobs.in_process.session import in_process_session
 from tests import played_trees
 from tests.ingest.test_shard_collector import rows
 from tests.integration.running import until
@@ -136,13 +135,12 @@ def audits(hdfs: Hdfs, tree: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         roots["webhdfs"] = {"uri": URI, "read_at": f"{hdfs.webhdfs}{PATH}"}
     now = datetime.now(UTC)
     jobs = [{"cluster": "lab", "job_id": JOB_ID, "name": "lab-counted-merged", "terminal": True, "seen": True}]
-    with in_process_session() as session:
-        return {name: audited(session, folder, name, root, jobs, now) for name, root in roots.items()}
+    return {name: audited(folder, name, root, jobs, now) for name, root in roots.items()}
 
 
-def audited(session: Any, folder: Path, name: str, root: Mapping[str, Any], jobs: list[dict[str, Any]], now: datetime) -> list[Audited]:
+def audited(folder: Path, name: str, root: Mapping[str, Any], jobs: list[dict[str, Any]], now: datetime) -> list[Audited]:
     (folder / f"audits-{name}").mkdir()
-    auditor = Auditor(session, folder / f"audits-{name}", in_process=True)
+    auditor = Auditor(folder / f"audits-{name}")
     of = {"age_guard_h": 72, "jobs": jobs, "roots": [root | {"clusters": ["lab"], "attested": True}]}
     times = (now + timedelta(minutes=1), now + timedelta(days=4))
     return [auditor.audit([of | {"audit_id": f"run-{number}", "as_of": at}]) for number, at in enumerate(times, 1)]

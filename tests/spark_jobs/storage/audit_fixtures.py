@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.audit_tables import AUDIT_TABLES
-from spark_jobs.in_process.session import in_process_session
 from tests.spark_jobs.storage.test_recorded import Recorded
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "audits"
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory() as scratch, in_process_session() as session:
-        recorded = Recorded(session, Path(scratch), Path(scratch, "trees"), in_process=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        recorded = Recorded(Path(scratch), Path(scratch, "trees"))
         FOLDER.mkdir(parents=True, exist_ok=True)
         for name in "HIK":
             tables = {table: [_plain(row) for row in recorded.second.rows(table, name)] for table in AUDIT_TABLES}

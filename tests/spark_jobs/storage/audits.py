@@ -1,8 +1,8 @@
-"""Audits of recorded trees, run as the job runs them, in the session of the tests."""
+"""Audits of recorded trees, run as the job runs them."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,12 +19,13 @@ from ingest.storage.roots import Root
 from ingest.storage.snapshots import Listed
 from spark_jobs import audit_request
 from spark_jobs import manifest as manifests
+from spark_jobs.audit_here import Here
+from spark_jobs.audit_on_spark import OnSpark
 from spark_jobs.jobs.audit import JOB, AuditRun
 from spark_jobs.manifest import Manifest
-from spark_jobs.run_dir import RunDir
+from spark_jobs.run_files import RunFiles
 
 _TIME = pa.timestamp("us", tz="UTC")
-_OPTIONS = ("spark.sql.autoBroadcastJoinThreshold", "spark.sql.shuffle.partitions")
 _ENDED = pa.list_(pa.struct([("checkpoint_id", pa.int64()), ("completed", pa.bool_()), ("discarded", pa.bool_())]))
 _TEXTS = ("cluster", "job_id", "name", "state", "restored_path", "last_completed_path")
 _FLAGS = ("terminal", "seen", "restored_is_savepoint", "keeps_last")
@@ -61,21 +62,20 @@ class Audited:
 class Auditor:
     """Audits the same roots again and again, each time carrying on from the time before."""
 
-    spark: SparkSession
     folder: Path
     previous: Manifest | None = None
     runs: int = 0
-    in_process: bool = False
+    spark: SparkSession | None = None
+    """Audits are carried out with it, where it is given."""
 
     def audit(self, asked: Sequence[Mapping[str, Any]], *, fresh: bool = False) -> Audited:
         """``asked`` as in a request, ``listing`` left to be made (of ``inventory``, where a root names that file) and ``jobs`` as rows."""
         self.runs += 1
         run_dir = self.folder / f"run-{self.runs}"
         audits = tuple(audit_request.audit_of(json.loads(json.dumps(self._completed(one)))) for one in asked)
-        with options_restored(self.spark):
-            running = RunDir(str(run_dir))
-            lake = Lake(str(self.folder / "lake"))
-            AuditRun(self.spark, lake, running, audits, self.previous, fresh=fresh, in_process=self.in_process).run()
+        running = RunFiles(str(run_dir))
+        with OnSpark(self.spark, running.uri) if self.spark else nullcontext(Here()) as engine:
+            AuditRun(engine, Lake(str(self.folder / "lake")), running, audits, self.previous, fresh=fresh).run()
         at = audits[0].as_of
         manifests.write(Manifest(JOB, f"run-{self.runs}", {}, {}, running.outputs, running.state, at, at), str(run_dir))
         self.previous = manifests.read(f"{run_dir}/{manifests.NAME}")
@@ -106,14 +106,3 @@ def inventoried(root: Root, listed: Listed, copies: Callable[[str], int], folder
     folder.mkdir()
     (folder / "image.tsv").write_text("\n".join(["Path\tReplication\tModificationTime\tFileSize", *lines]), encoding="utf-8")
     return import_inventory(str(folder / "image.tsv"), root, str(folder / "listing"), listed.as_of)
-
-
-@contextmanager
-def options_restored(spark: SparkSession) -> Iterator[None]:
-    """An audit sets options of its session; the others of the test run are to have theirs."""
-    before = {name: spark.conf.get(name, "1") for name in _OPTIONS}
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, str(value))

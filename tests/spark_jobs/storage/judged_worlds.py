@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
+import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.audit_here import Here
 from spark_jobs.storage.audit import judge
 from spark_jobs.storage_words import ORPHAN, RETAINED_WASTE
 from tests.spark_jobs.storage.packed import inputs_of
@@ -58,29 +58,24 @@ class Judged:
 
 def sorted_rows(*files: Path, audits: Sequence[str] | None = None) -> list[str]:
     """The rows of Parquet files as JSON; those of ``audits`` alone where given."""
-    chosen = None if audits is None else pc.field("audit_id").isin(audits)
-    rows = [row for file in files for row in pq.read_table(file, filters=chosen).to_pylist()]
-    if audits is not None and rows and "root_no" in rows[0]:
-        # Roots are counted through a whole run.
-        first = min(row["root_no"] for row in rows)
-        rows = [row | {"root_no": row["root_no"] - first} for row in rows]
-    return sorted(json.dumps(row, default=str, sort_keys=True) for row in rows)
+    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+    chosen = rows if audits is None or not rows or "audit_id" not in rows[0] else [row for row in rows if row["audit_id"] in audits]
+    return sorted(json.dumps(row, default=str, sort_keys=True) for row in chosen)
 
 
-def judged_worlds(spark: SparkSession, worlds: Sequence[World], scratch: Path, *, written: Sequence[World] = ()) -> Judged:
-    """All in one run, as most of it is planning; the ``_metadata`` of those ``written`` lie on disk and are read by executors."""
-
-    def keep(name: str, frame: DataFrame) -> DataFrame:
-        """As the audit does: plans start anew from what was kept."""
-        at = str(scratch / name)
-        frame.write.parquet(at)
-        return spark.read.schema(frame.schema).parquet(at)
-
-    judged = judge(inputs_of(spark, worlds, scratch, written=written), keep)
-    frames = judged.tables | {"files": judged.files, "references": judged.references, "absent": judged.absent, "pending": judged.pending}
-    for name, frame in frames.items():
-        keep(f"said-{name}", frame.drop("held_no", "path_hash"))
-    tables = {name: scratch / f"said-{name}" for name in frames}
+def judged_worlds(worlds: Sequence[World], scratch: Path, *, written: Sequence[World] = ()) -> Judged:
+    """All in one run; the ``_metadata`` of those ``written`` lie on disk and are read."""
+    judged = judge(inputs_of(worlds, scratch, written=written), Here())
+    found = judged.tables | {
+        "files": pa.concat_tables([judged.live, judged.not_live.drop_columns("root_no")]),
+        "references": judged.references,
+        "absent": pa.concat_tables(judged.absent),
+        "pending": pa.concat_tables(judged.pending),
+    }
+    tables = {name: scratch / f"said-{name}" for name in found}
+    for name, rows in found.items():
+        tables[name].mkdir()
+        pq.write_table(rows, tables[name] / "rows.parquet")
     said: dict[str, Said] = defaultdict(lambda: Said({}, set()))
     for row in _rows(tables["files"], "audit_id", "path", "verdict", "reason", "kind"):
         said[row["audit_id"]].files[row["path"]] = (row["verdict"], row["reason"], row["kind"])

@@ -1,80 +1,55 @@
-"""Worlds as the frames of one Spark run: each an audit of its own.
+"""Worlds as the rows of one run: each an audit of its own.
 
-``_metadata`` are given as they come out of the reader, or written to disk and read on executors.
+``_metadata`` are given as they come out of the reader, or written to disk and read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.storage import reading
-from spark_jobs.storage.inputs import DOUBTS, REFERRED, Inputs
-from spark_jobs.storage.parsing import PARSED, WANTED
+from spark_jobs.audit_here import Here
+from spark_jobs.parsed_metadata import found_anew
+from spark_jobs.storage import parsing, reading
+from spark_jobs.storage.audit import Inputs
+from spark_jobs.storage.carried import KNOWN_FILES, REFERRED
+from spark_jobs.storage.parsing import WANTED
+from spark_jobs.storage.path_facts import LISTING
+from spark_jobs.storage.plain import plain_rows
+from spark_jobs.storage.reading import JOBS
+from spark_jobs.storage.snapshots import PARSED
 from tests.spark_jobs.storage.worlds import GUARD, NOW, World, is_within
 from tests.spark_jobs.storage.written import write
 
-_TIME = pa.timestamp("us", tz="UTC")
-_TEXT = pa.string()
-_ROOT = {
-    "audit_id": _TEXT, "root": _TEXT, "as_of": _TIME, "age_guard_h": pa.float64(), "clusters": pa.list_(_TEXT),
-    "blind": pa.bool_(), "any_blind": pa.bool_(),
-    "attested": pa.bool_(), "unlisted": pa.int64(), "known_authorities": pa.list_(_TEXT),
-}  # fmt: skip
-_FILE = {
-    "audit_id": _TEXT,
-    "root": _TEXT,
-    "path": _TEXT,
-    "listed_path": _TEXT,
-    "bytes": pa.int64(),
-    "modified": _TIME,
-    "replication": pa.int64(),
-}
-_KNOWN_FILE = {
-    "audit_id": _TEXT, "root": _TEXT, "path": _TEXT, "first_seen_at": _TIME, "unreferenced_since": _TIME,
-    "last_referred_at": _TIME, "last_referrer": _TEXT, "vanished_referrer": _TEXT,
-}  # fmt: skip
-_WHEN = (("triggered_at", _TIME), ("ended_at", _TIME), ("reason", _TEXT))
-_ENDED = pa.struct([("checkpoint_id", pa.int64()), ("completed", pa.bool_()), ("discarded", pa.bool_()), *_WHEN])
-_JOB = {
-    "audit_id": _TEXT, "cluster": _TEXT, "job_id": _TEXT, "name": _TEXT, "state": _TEXT, "terminal": pa.bool_(), "seen": pa.bool_(),
-    "started_at": _TIME, "restore_unread": pa.bool_(),
-    "restored_path": _TEXT, "restored_is_savepoint": pa.bool_(), "restored_at": _TIME, "last_completed_at": _TIME,
-    "last_completed_id": pa.int64(), "last_completed_path": _TEXT, "keeps_last": pa.bool_(), "in_flight_since": _TIME,
-    "checkpoints_ended": pa.list_(_ENDED),
-}  # fmt: skip
 
-
-def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, written: Sequence[World] = ()) -> Inputs:
-    """Frames of files below ``folder``, of worlds and of those whose ``_metadata`` are ``written`` as well, to be read by executors."""
+def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World] = ()) -> Inputs:
+    """Of worlds and of those whose ``_metadata`` are ``written`` below ``folder``, to be read."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("root", "file", "known_file", "job", "parsed", "doubt", "referred")}
     for world in worlds:
         _pack(world, rows)
     for world in written:
         _pack(world, rows | {"parsed": []})
-
-    def frame(name: str, types: Mapping[str, pa.DataType]) -> DataFrame:
-        return _frame(spark, folder / f"{name}.parquet", rows[name], types)
-
-    parsed = frame("parsed", {field.name: field.type for field in PARSED})
-    if written:
-        parsed = parsed.unionByName(_parsed(spark, written, folder))
-    read = reading.outcome(parsed, {})
-    doubts = frame("doubt", dict.fromkeys(DOUBTS.names, _TEXT))
+    parsed = [pa.Table.from_pylist(rows["parsed"], PARSED), *(_parsed(written, folder) if written else ())]
     return Inputs(
-        roots=frame("root", _ROOT),
-        listing=frame("file", _FILE),
-        jobs=reading.with_canonical_paths(frame("job", _JOB), {}),
-        references=read.references,
-        operators=read.operators,
-        doubts=read.doubts.unionByName(doubts),
-        vanished=read.vanished,
-        known_files=frame("known_file", _KNOWN_FILE),
-        referred=frame("referred", dict.fromkeys(REFERRED.names, _TEXT)),
+        roots=plain_rows(pa.Table.from_pylist(rows["root"], _ROOT)),
+        jobs=reading.job_rows(pa.Table.from_pylist(rows["job"], JOBS), {}),
+        doubts=rows["doubt"],
+        listing=pa.Table.from_pylist(rows["file"], LISTING),
+        parsed=Here().all(parsed, PARSED),
+        known_files=pa.Table.from_pylist(rows["known_file"], KNOWN_FILES),
+        earlier=pa.Table.from_pylist(rows["referred"], REFERRED),
+        spellings_of={},
     )
+
+
+_ROOT = pa.schema(
+    [
+        ("audit_id", pa.string()), ("root", pa.string()), ("as_of", pa.timestamp("us", "UTC")), ("age_guard_h", pa.float64()),
+        ("clusters", pa.list_(pa.string())), ("blind", pa.bool_()), ("any_blind", pa.bool_()), ("attested", pa.bool_()),
+        ("unlisted", pa.int64()), ("known_authorities", pa.list_(pa.string())),
+    ]
+)  # fmt: skip
 
 
 def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
@@ -152,19 +127,9 @@ def _clusters(world: World, root: str) -> list[str]:
     return ["c1", "c2"] if world.seed % 3 else []
 
 
-def _parsed(spark: SparkSession, worlds: Sequence[World], folder: Path) -> DataFrame:
-    """Read by executors, what vanished is looked for anew, as the audit does."""
-    wanted_rows = [row for world in worlds for row in write(world, folder)]
-    wanted = _frame(spark, folder / "wanted.parquet", wanted_rows, {field.name: field.type for field in WANTED})
-    at = str(folder / "parsed")
-    reading.parsed(wanted, 2).write.parquet(f"{at}-1")
-    parsed = spark.read.schema(reading.PARSED).parquet(f"{at}-1")
-    reading.parsed(reading.successors(parsed, wanted), 1).write.parquet(f"{at}-2")
-    return parsed.unionByName(spark.read.schema(reading.PARSED).parquet(f"{at}-2"))
-
-
-def _frame(spark: SparkSession, at: Path, rows: list[dict[str, Any]], types: Mapping[str, pa.DataType]) -> DataFrame:
-    """By way of a file: the driver of the tests has no room for the rows of ten thousand worlds."""
-    columns = {name: pa.array([row.get(name) for row in rows], type_) for name, type_ in types.items()}
-    pq.write_table(pa.table(columns), at)
-    return spark.read.parquet(str(at))
+def _parsed(worlds: Sequence[World], folder: Path) -> list[pa.Table]:
+    """What vanished is looked for anew, as the audit does."""
+    wanted = pa.Table.from_pylist([row for world in worlds for row in write(world, folder)], WANTED)
+    first, _ = Here().made(parsing.parsed, wanted, parsing.PARSED)
+    later, _ = Here().made(parsing.parsed, found_anew(Here(), first, wanted), parsing.PARSED)
+    return [first, later]

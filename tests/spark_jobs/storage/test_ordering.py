@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.storage.ordering import by_path
+from spark_jobs.audit_ordering import by_path
 
 ROOTS = ("file:/mnt/ckpt", "hdfs://nn/flink", "hdfs://nn/flink-2", "s3://bucket")
 NAMES = st.text(st.sampled_from("ab/-.~_0é\U0001f600"), min_size=1, max_size=12)

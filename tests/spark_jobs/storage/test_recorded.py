@@ -1,4 +1,4 @@
-"""Recorded trees, audited twice four days apart, by Spark and in one process: restored (H), TaskManagers killed (I), files merged (K)."""
+"""Recorded trees, audited twice four days apart: restored (H), TaskManagers killed (I), files merged (K)."""
 
 import json
 import re
@@ -14,11 +14,12 @@ from pyspark.sql import SparkSession
 
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
-from spark_jobs.in_process.session import in_process_session
+from spark_jobs.audit_here import Here
+from spark_jobs.audit_on_spark import OnSpark
 from spark_jobs.jobs.age_rule import simulated
 from spark_jobs.manifest import Manifest
 from tests.flink_segments import by_flink
-from tests.spark_jobs.storage.audits import Audited, Auditor, options_restored
+from tests.spark_jobs.storage.audits import Audited, Auditor
 from tests.spark_jobs.storage.judged_worlds import sorted_rows
 from tests.spark_jobs.storage.recorded_jobs import RESTORED, recorded_jobs
 from tests.storage_trees import FINAL, FINAL_RUNNING, RecordedTree, lay_out
@@ -41,13 +42,13 @@ CHANGING = ("1.12.5-G", "1.20.5-G")
 class Recorded:
     """Trees, each an audit of its own in the same runs, and one of them twice."""
 
-    def __init__(self, session: SparkSession, folder: Path, trees: Path, *, in_process: bool = False) -> None:
+    def __init__(self, folder: Path, trees: Path, spark: SparkSession | None = None) -> None:
         self.laid_out = trees
         self.trees = {name: lay_out(f"1.20.5-{name}", trees / name) for name in "HIK"}
         running = {name: lay_out(name, trees / FINAL_RUNNING / name, at=FINAL_RUNNING) for name in CHANGING}
         ended = {name: lay_out(name, trees / FINAL / name) for name in CHANGING}
         lasting = self.trees | {TWIN: self.trees["I"]}
-        auditor = Auditor(session, folder, in_process=in_process)
+        auditor = Auditor(folder, spark=spark)
         first = {name: (tree, tree.newest + timedelta(minutes=1)) for name, tree in (lasting | running).items()}
         self.first = auditor.audit([_asked(name, tree, as_of) for name, (tree, as_of) in first.items()])
         # Of H so long after its first job that "older than four days" means exactly what that job wrote.
@@ -77,8 +78,8 @@ def _asked(name: str, tree: RecordedTree, as_of: datetime) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def recorded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    return Recorded(spark, tmp_path_factory.mktemp("recorded"), tmp_path_factory.mktemp("trees"))
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return Recorded(tmp_path_factory.mktemp("recorded"), tmp_path_factory.mktemp("trees"))
 
 
 @dataclass(frozen=True)
@@ -90,15 +91,12 @@ class ByAge:
 
 
 @pytest.fixture(scope="module")
-def by_age(spark: SparkSession, recorded: Recorded) -> ByAge:
+def by_age(recorded: Recorded) -> ByAge:
     tree, manifest = recorded.trees["H"], recorded.second.manifest
     uri = tree.uri(next(file.path for file in tree.files if "/529e89" in file.path))
     before, job, after = uri.partition("/529e89")
     below = f"{before}{job}{after.partition('/')[0]}"
-    with options_restored(spark):
-        everywhere, first_job = simulated(spark, manifest, 4)["roots"], simulated(spark, manifest, 1, below)["roots"]
-    with in_process_session() as here:
-        assert simulated(here, manifest, 1, below, in_process=True)["roots"] == first_job
+    everywhere, first_job = simulated(Here(), manifest, 4)["roots"], simulated(Here(), manifest, 1, below)["roots"]
     return ByAge(*({root["root"]: root for root in roots}[tree.root.uri] for roots in (everywhere, first_job)))
 
 
@@ -114,13 +112,14 @@ def written_by(run: Manifest) -> dict[str, Any]:
     }
 
 
-def test_one_process_leaves_what_spark_leaves(recorded: Recorded, tmp_path: Path) -> None:
-    with in_process_session() as session:
-        here = Recorded(session, tmp_path, recorded.laid_out, in_process=True)
-    for by_spark, in_process in ((recorded.first, here.first), (recorded.second, here.second)):
-        assert written_by(in_process.manifest) == written_by(by_spark.manifest)
-    verdicts = {json.loads(row)["verdict"] for row in written_by(here.second.manifest)["rows"]["storage_verdict"]}
+def test_spark_leaves_what_one_process_leaves(spark: SparkSession, recorded: Recorded, tmp_path: Path) -> None:
+    by_spark = Recorded(tmp_path, recorded.laid_out, spark)
+    for here, there in ((recorded.first, by_spark.first), (recorded.second, by_spark.second)):
+        assert written_by(there.manifest) == written_by(here.manifest)
+    verdicts = {json.loads(row)["verdict"] for row in written_by(by_spark.second.manifest)["rows"]["storage_verdict"]}
     assert verdicts >= {"live", "retained_waste", "orphan"}
+    with OnSpark(spark, str(tmp_path / "by-age")) as engine:
+        assert simulated(engine, by_spark.second.manifest, 4) == simulated(Here(), recorded.second.manifest, 4)
 
 
 def checkpoint(audited: Audited, name: str, job: str, number: int) -> dict[str, Any]:

@@ -2,10 +2,8 @@
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
-from spark_jobs.storage.inputs import REFERENCES
-from spark_jobs.storage.references import written_in
+from spark_jobs.storage.snapshots import PARSED, read_checkpoints
 
 CASES = {
     "relative names only": ([{"written_path": "0d6f"}, {"written_path": None}], True),
@@ -17,11 +15,14 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def said(spark: SparkSession) -> dict[str, bool]:
-    rows = [{"audit_id": "a", "metadata_path": name} | row for name, (given, _) in CASES.items() for row in given]
-    texts = {"audit_id", "metadata_path", "written_path", "task_owned_directory", "shared_directory"}
-    given = {name: pa.array([row.get(name) for row in rows], pa.string() if name in texts else pa.int64()) for name in REFERENCES.names}
-    return {row["metadata_path"]: row["relocatable"] for row in written_in(spark.createDataFrame(pa.table(given))).toArrow().to_pylist()}
+def said() -> dict[str, bool]:
+    rows = [
+        {"audit_id": "a", "metadata_path": name, "ordinal": ordinal} | row
+        for name, (given, _) in CASES.items()
+        for ordinal, row in enumerate(given)
+    ]
+    found = read_checkpoints({"parsed": pa.Table.from_pylist(rows, PARSED)}, {}, {})["snapshots"].to_pylist()
+    return {row["metadata_path"]: row["relocatable"] for row in found}
 
 
 @pytest.mark.parametrize("name", CASES)

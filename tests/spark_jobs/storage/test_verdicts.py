@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from spark_jobs.in_process.session import in_process_session
 from tests.spark_jobs.storage.judged_worlds import Said, judged_worlds
 from tests.spark_jobs.storage.worlds import GUARD, NOW, Job, Planted, Snapshot, World, ago
 
@@ -481,9 +480,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Said]
         # Odd seeds name the clusters of their root.
         scenes[name] = Scene(World(2 * seed + 1, f"s3://bucket-{seed}/flink"))
         change(scenes[name])
-    # Worlds of all kinds are judged here as by Spark (test_worlds), which takes twenty seconds for these few.
-    with in_process_session() as session:
-        judged = judged_worlds(session, [scene.world for scene in scenes.values()], tmp_path_factory.mktemp("scenes"))
+    judged = judged_worlds([scene.world for scene in scenes.values()], tmp_path_factory.mktemp("scenes"))
     of_world = {one.seed: said for one, said in judged}
     return {name: (scene.file.path, of_world[scene.world.seed]) for name, scene in scenes.items()}
 

@@ -1,67 +1,33 @@
-"""Thousands of random worlds, judged by Spark in one run and held against what is really true in each of them, and against one process."""
+"""Thousands of random worlds, judged in one run and held against what is really true in each of them."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ingest.storage.layout import CANDIDATES
-from spark_jobs.in_process.session import in_process_session
 from spark_jobs.storage_words import DOUBTS, KEPT, KINDS, ORPHAN, REASONS, RETAINED_WASTE
-from tests.attacks.scale import FULL, examples
+from tests.attacks.scale import examples
 from tests.spark_jobs.storage.judged_worlds import Judged, judged_worlds
 from tests.spark_jobs.storage.worlds import FAILURES, GUARD, NOW, Job, Snapshot, World, is_within, world
 from tests.storage_places import place_of
 
 WORLDS = {"packed": examples(800, 10_000), "written": 100}
-"""How many get their references as rows, and how many have real ``_metadata`` that executors read."""
-IN_ONE_PROCESS = {"packed": examples(200, 1_000), "written": 40}
-"""How many of them are judged a second time, without Spark."""
+"""How many get their references as rows, and how many have real ``_metadata`` that are read."""
 FIRST_SEEDS = {"packed": 4_000_150, "written": 4_900_700}
 
 
 @pytest.fixture(scope="module")
-def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Judged]:
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Judged]:
     """By kind."""
     made = {kind: [world(FIRST_SEEDS[kind] + number) for number in range(count)] for kind, count in WORLDS.items()}
-    with compiled(spark) if FULL else nullcontext():
-        said = judged_worlds(spark, made["packed"], tmp_path_factory.mktemp("worlds"), written=made["written"])
+    said = judged_worlds(made["packed"], tmp_path_factory.mktemp("worlds"), written=made["written"])
     return {kind: said.of(some) for kind, some in made.items()}
 
 
 @pytest.fixture(scope="module", params=WORLDS)
 def worlds(request: pytest.FixtureRequest, judged: dict[str, Judged]) -> Judged:
     return judged[request.param]
-
-
-@contextmanager
-def compiled(spark: SparkSession) -> Iterator[None]:
-    """The session of the tests interprets its plans, which does not pay for the files of thousands of worlds."""
-    options = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
-    before = {name: spark.conf.get(name) for name in options}
-    try:
-        for name, value in options.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, str(value))
-
-
-def test_one_process_says_the_same_of_them_row_by_row(worlds: Judged, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    kind = request.node.callspec.params["worlds"]
-    some = [one for one, _ in worlds][: IN_ONE_PROCESS[kind]]
-    with in_process_session() as session:
-        here = judged_worlds(session, [], tmp_path, written=some) if kind == "written" else judged_worlds(session, some, tmp_path)
-    # Where what was written lies is told in the details of doubts.
-    there = str(worlds.tables["files"].parent)
-    of_here = {name: sorted(row.replace(str(tmp_path), there) for row in rows) for name, rows in here.rows_of(some).items()}
-    assert of_here == worlds.rows_of(some)
-    assert all(of_here[name] for name in ("files", "references", "pending", "storage_doubt", "storage_root"))
 
 
 def test_nothing_deletable_is_needed_by_a_snapshot_that_stays(worlds: Judged) -> None:

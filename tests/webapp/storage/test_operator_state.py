@@ -19,7 +19,6 @@ import pytest
 from django.core.cache import cache
 from django.core.management import call_command
 
-from spark_jobs.in_process.session import in_process_session
 from tests import played_trees
 from tests.played import FOLDER
 from tests.spark_jobs.storage.audits import Auditor
@@ -100,8 +99,7 @@ def test_lists_of_all_modes_have_the_elements_that_flinks_own_loader_read_and_st
     root = {"uri": uri, "read_at": str(MODES), "clusters": ["lab"], "attested": False}
     asked = {"audit_id": "run-1", "as_of": as_of, "age_guard_h": 72, "jobs": [told | {"terminal": False, "seen": True}], "roots": [root]}
     (tmp_path / "audits").mkdir()
-    with in_process_session() as session:
-        audited = Auditor(session, tmp_path / "audits", in_process=True).audit([asked])
+    audited = Auditor(tmp_path / "audits").audit([asked])
     assert taken_up(audited, as_of, uri, lease, weir, tmp_path) == []
 
     elements, sizes, keyed = Counter(), Counter(), Counter()

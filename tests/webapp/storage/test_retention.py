@@ -10,7 +10,6 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.in_process.session import in_process_session
 from tests import played_trees
 from tests.played import FOLDER
 from tests.spark_jobs.storage.audits import Auditor
@@ -37,13 +36,12 @@ def aged(tmp_path_factory):
     tree = lay_out(SAVEPOINTS, folder / "tree")
     root = {"uri": tree.root.uri, "read_at": tree.root.read_at, "clusters": ["lab"], "attested": False}
     times = [tree.newest + timedelta(days=days) for days in (5, 40)]
-    with in_process_session() as session:
-        auditor = Auditor(session, folder, in_process=True)
-        asked = [
-            {"audit_id": f"run-{number}", "as_of": at, "age_guard_h": 72, "roots": [root], "jobs": recorded_jobs(tree)}
-            for number, at in enumerate(times, 1)
-        ]
-        return tree, times, [auditor.audit([one]) for one in asked]
+    auditor = Auditor(folder)
+    asked = [
+        {"audit_id": f"run-{number}", "as_of": at, "age_guard_h": 72, "roots": [root], "jobs": recorded_jobs(tree)}
+        for number, at in enumerate(times, 1)
+    ]
+    return tree, times, [auditor.audit([one]) for one in asked]
 
 
 def loaded(aged, number):

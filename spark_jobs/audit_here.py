@@ -1,0 +1,114 @@
+"""The steps of an audit in this process, without Spark: all rows at once."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from ingest.lake.derived import ALL_TABLES, with_same_rows
+from ingest.lake.reader import LakeReader
+from ingest.parquet_stream import ParquetStream
+from spark_jobs.arrow_schemas import INSTANT, in_microseconds
+from spark_jobs.run_files import RunFiles
+from spark_jobs.slices import data_path
+from spark_jobs.storage.audit import Step
+from spark_jobs.storage.layout_columns import is_metadata
+
+Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class Here:
+    """Rows are tables of Arrow."""
+
+    def run(
+        self,
+        step: Step,
+        parts: Mapping[str, pa.Table],
+        schemas: Mapping[str, pa.Schema],
+        together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        known: Mapping[str, pa.Table] | None = None,
+    ) -> dict[str, pa.Table]:
+        return {name: rows.cast(schemas[name]) for name, rows in step(parts, known or {}).items()}
+
+    def collected(self, rows: pa.Table) -> pa.Table:
+        return rows
+
+    def read(self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str) -> pa.Table:
+        """Columns of ``schema`` that a file lacks are null; ``constants`` are added. Of one ``root`` alone where it is named."""
+        rows = pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files)])
+        if root is not None:
+            rows = rows.filter(pc.equal(rows.column("root"), root))
+        for name, value in constants.items():
+            rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
+        return rows
+
+    def all(self, rows: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
+        """Columns of ``schema``, null where rows have none of this name."""
+        return pa.concat_tables([schema.empty_table(), *(_shaped(table, schema) for table in rows)])
+
+    def count(self, rows: pa.Table) -> int:
+        return int(rows.num_rows)
+
+    def metadata_of(self, listing: pa.Table) -> pa.Table:
+        return listing.filter(is_metadata(listing.column("path")))
+
+    def lake_rows(self, lake: LakeReader, table: str, since: datetime, where: Mapping[str, int], columns: Sequence[str]) -> pa.Table:
+        """Of a table that Spark may have filled, too, as of now."""
+        declared = ALL_TABLES[table]
+        names = dict.fromkeys((*columns, declared.time_column, *where))
+        schema = pa.schema([(name, in_microseconds(declared.schema.field(name).type)) for name in names])
+        found = [data_path(lake, one, file) for one in with_same_rows(table) for file in lake.files(one, from_time=since)]
+        condition = pc.field(declared.time_column) >= pa.scalar(since, INSTANT)
+        for name, value in where.items():
+            condition &= pc.field(name) == value
+        return self.read(found, schema).filter(condition).select(list(columns))
+
+    def counted(self, rows: pa.Table, key: Sequence[str], largest: str) -> pa.Table:
+        """(key, ``rows``, ``largest`` of a column)"""
+        found = rows.group_by(list(key)).aggregate([([], "count_all"), (largest, "max")])
+        return found.rename_columns({"count_all": "rows", f"{largest}_max": largest})
+
+    def joined(self, rows: pa.Table, other: pa.Table, key: Sequence[str]) -> pa.Table:
+        """Rows with the columns of another table; Arrow joins no lists."""
+        at = pa.array(range(rows.num_rows), pa.int64())
+        met = rows.select(list(key)).append_column("_at", at).join(other, list(key), join_type="inner").sort_by("_at")
+        found = rows.take(met.column("_at"))
+        for name in other.column_names:
+            found = found if name in key else found.append_column(name, met.column(name))
+        return found
+
+    def made(self, make: Make, given: pa.Table, schema: pa.Schema) -> tuple[pa.Table, ds.Dataset | None]:
+        """What a function makes of rows that each take a while, and the same to be gone through; None of none."""
+        rows = pa.Table.from_batches(make(given.to_batches()), schema)
+        return rows, ds.dataset(rows) if rows.num_rows else None
+
+    def write_table(self, run_dir: RunFiles, name: str, rows: pa.Table) -> int:
+        return run_dir.take_table(name, rows)
+
+    def write_ordered(self, run_dir: RunFiles, name: str, rows: pa.Table, schema: pa.Schema) -> int:
+        """By ``root_no`` and path."""
+        return run_dir.take_table(name, rows.sort_by([("root_no", "ascending"), ("path", "ascending")]).select(schema.names))
+
+    def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[pa.Table]) -> int:
+        whole = pa.concat_tables(rows)
+        run_dir.state[name] = ()
+        return run_dir.take_state(name, whole) if whole.num_rows else 0
+
+
+def _read(file: str, schema: pa.Schema) -> pa.Table:
+    # Not by path: then the folders above would be taken for columns.
+    with fsspec.open(file, "rb") as opened, ParquetStream(opened, checks_pages=True) as parquet:
+        held = [name for name in schema.names if name in parquet.schema_arrow.names]
+        found = parquet.read(held)
+    return _shaped(found, schema)
+
+
+def _shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    given = rows.column_names
+    columns = (rows.column(field.name) if field.name in given else pa.nulls(rows.num_rows, field.type) for field in schema)
+    return pa.table([column.cast(field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)

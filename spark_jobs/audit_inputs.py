@@ -1,0 +1,102 @@
+"""What an audit starts from: the files that the request and the audit before name."""
+
+import posixpath
+import re
+from collections.abc import Sequence
+
+import fsspec
+import pyarrow as pa
+
+from ingest.errors import Refused
+from ingest.network.uris import spelled_as
+from ingest.parquet_stream import ParquetStream
+from ingest.storage.identities import SECOND_NAME
+from ingest.storage.snapshots import LISTED, Snapshot
+from ingest.uris import Spellings, canonical
+from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory
+from spark_jobs.manifest import Manifest
+from spark_jobs.paths import absolute_root
+from spark_jobs.storage.path_facts import AUTHORITY
+from spark_jobs.storage.plain import US_PER_S, Row
+from spark_jobs.storage.reading import JOBS, job_rows
+from spark_jobs.storage_words import TWO_NAMES
+
+OF_FILES = ("storage_file", "storage_live", "storage_absent")
+OF_REFERENCES = ("storage_reference", "storage_pending")
+
+
+def root_rows(audits: Sequence[Audit]) -> list[Row]:
+    return [_root_row(audit, root) for audit in audits for root in audit.roots]
+
+
+def _root_row(audit: Audit, root: AuditedRoot) -> Row:
+    known = [*(other.uri for other in audit.roots), *(canonical(to) for _, to in audit.spellings.aliases)]
+    return {
+        "audit_id": audit.audit_id,
+        "root": root.uri,
+        "as_of": round(audit.as_of.timestamp() * US_PER_S),
+        "age_guard_h": audit.age_guard_h,
+        "clusters": list(root.clusters),
+        "blind": bool(root.blind),
+        "any_blind": bool(root.blind or root.blind_elsewhere),
+        "attested": root.attested,
+        "unlisted": sum(_doubt_of(one) == "unlisted" for one in root.unlisted),
+        "known_authorities": sorted({match[0] for uri in known if (match := re.match(AUTHORITY, uri))}),
+    }
+
+
+def listing_files(listing: str) -> list[str]:
+    """Raises ``Refused`` where it is not complete."""
+    filesystem, path = fsspec.core.url_to_fs(absolute_root(listing))
+    if any(character in path for character in "*?["):
+        return sorted(spelled_as(absolute_root(listing), filesystem, name) for name in filesystem.glob(path))
+    if not filesystem.isdir(path):
+        raise Refused(f"There is no listing at {listing}; make one with `python -m ingest listing`.")
+    if Snapshot(listing).listed() is None:
+        raise Refused(f"The listing at {listing} is not complete ({LISTED} is missing); finish it first.")
+    names = [str(name) for name in filesystem.ls(path, detail=False)]
+    return sorted(spelled_as(absolute_root(listing), filesystem, name) for name in names if posixpath.basename(name).startswith("part-"))
+
+
+def jobs(audits: Sequence[Audit]) -> list[Row]:
+    """Columns that a file lacks are null; one with ``audit_id`` is shared by the audits. Raises ``Refused`` where there is none."""
+    return job_rows(pa.concat_tables([JOBS.empty_table(), *map(_jobs, audits)]), spellings_of(audits))
+
+
+def _jobs(audit: Audit) -> pa.Table:
+    filesystem, path = fsspec.core.url_to_fs(absolute_root(audit.jobs))
+    try:
+        with filesystem.open(path, "rb") as file:
+            rows = ParquetStream(file).read()
+    except FileNotFoundError as error:
+        raise Refused(f"There is no file of jobs at {audit.jobs}.") from error
+    plain = [{"audit_id": audit.audit_id} | row for row in rows.to_pylist()]
+    return pa.Table.from_pylist([row for row in plain if row["audit_id"] == audit.audit_id], JOBS)
+
+
+def unlisted_doubts(audits: Sequence[Audit]) -> list[Row]:
+    return [
+        {
+            "audit_id": audit.audit_id, "subject": directory.subject, "reason": _doubt_of(directory), "root": root.uri,
+            "detail": directory.detail or directory.reason,
+        }
+        for audit in audits
+        for root in audit.roots
+        for directory in root.unlisted
+    ]  # fmt: skip
+
+
+def _doubt_of(directory: UnlistedDirectory) -> str:
+    return TWO_NAMES if directory.reason == SECOND_NAME else "unlisted"
+
+
+def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:
+    return {audit.audit_id: audit.spellings for audit in audits if audit.spellings.aliases}
+
+
+def state_files(previous: Manifest | None, names: Sequence[str]) -> list[str]:
+    """Of what the audit before left."""
+    if previous is None:
+        return []
+    base = absolute_root(previous.run_dir)
+    return [f"{base}/{file}" for name in names for file in previous.state.get(name, ())]

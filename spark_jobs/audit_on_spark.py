@@ -1,0 +1,342 @@
+"""The steps of an audit on Spark, which reads, brings together what belongs together, and sorts; Python workers call the steps.
+
+A call gets all rows of one of Spark's partitions, and what it makes is a Parquet file of each kind, which its worker writes itself
+below the run directory: the next step takes it from there. The driver holds nothing that grows with files.
+"""
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial, reduce
+from types import TracebackType
+from typing import Self
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ingest.lake.derived import ALL_TABLES
+from ingest.lake.reader import LakeReader
+from ingest.parquet_stream import ParquetStream
+from spark_jobs.audit_ordering import by_path
+from spark_jobs.lake import SMALL_ROWS, pin
+from spark_jobs.manifest import Output
+from spark_jobs.paths import hadoop_path, without_globs
+from spark_jobs.run_dir import VERIFIED, RunDir
+from spark_jobs.run_files import RunFiles
+from spark_jobs.schemas import spark_schema
+from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
+from spark_jobs.shipping import ship_code
+from spark_jobs.storage.audit import Step
+from spark_jobs.storage.layout_columns import METADATA_SUFFIX
+from spark_jobs.worker_rows import Make, WorkerRows
+
+ROWS_A_TASK = 500_000
+"""All of them are in the memory of one Python worker."""
+METADATA_A_TASK = 50
+"""Each costs a round trip to storage."""
+LEAST_TASKS, MOST_TASKS = 2, 4000
+MOST_BROADCAST = 50_000
+"""Checkpoints, not files: some ten megabytes of names spare the rows of all their references a shuffle."""
+MOST_ROOTS = 10**6
+OPTIONS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    # What grows with files is never sent to the driver to be broadcast; what is small is, where said so.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.shuffle.partitions": "4",
+}
+PLACES = {
+    "storage_reference": "tables/storage_reference",
+    "storage_live": "tables/storage_live",
+    "storage_absent": "state/storage_absent",
+    "storage_pending": "state/storage_pending",
+}
+"""Where in the run directory lies what is not only handed to the next step."""
+ROW_GROUP_ROWS = 100_000
+_UNREPEATED = ("path", "listed_path")
+_MADE = pa.schema([("part", pa.string()), ("task", pa.string()), ("file", pa.string()), ("rows", pa.int64())])
+
+
+@dataclass(frozen=True)
+class Frame:
+    """``rows``: how many there are, or a few more."""
+
+    frame: DataFrame
+    schema: pa.Schema
+    rows: int
+
+
+@dataclass(frozen=True)
+class Files:
+    """Parquet files with the tasks that wrote them."""
+
+    written: tuple[tuple[str, str, int], ...]
+    """(task, address, rows)"""
+    schema: pa.Schema
+
+    @property
+    def rows(self) -> int:
+        return sum(rows for _, _, rows in self.written)
+
+    @property
+    def addresses(self) -> list[str]:
+        return [file for _, file, _ in self.written]
+
+
+@dataclass
+class OnSpark:
+    """``uri`` of the run directory is absolute, or has a scheme that workers have credentials for.
+
+    Rows are frames of Spark, or files that workers wrote. The session gets its options back at the end.
+    """
+
+    session: SparkSession
+    uri: str
+    _steps: int = field(default=0, init=False)
+    _before: dict[str, str | None] = field(default_factory=dict, init=False)
+
+    def __enter__(self) -> Self:
+        self._before = {name: self.session.conf.get(name, None) for name in (*OPTIONS, *SMALL_INPUT_OPTIONS)}
+        configure(self.session, OPTIONS)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        filesystem, path = fsspec.core.url_to_fs(f"{self.uri}/work")
+        if filesystem.exists(path):
+            filesystem.rm(path, recursive=True)
+        if kind is None:
+            configure(self.session, {name: value for name, value in self._before.items() if value is not None})
+
+    def run(
+        self,
+        step: Step,
+        parts: Mapping[str, Frame | Files],
+        schemas: Mapping[str, pa.Schema],
+        together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        known: Mapping[str, pa.Table] | None = None,
+    ) -> dict[str, Files]:
+        folder = self._next_folder()
+        read = self._by_task(parts) if together is None else self._by_key(parts, together)
+        work = partial(
+            _worked,
+            read=read.read,
+            step=step,
+            known={name: _write(rows, f"{folder}/known/{name}.parquet") for name, rows in (known or {}).items()},
+            folders={name: f"{self.uri}/{PLACES[name]}" if name in PLACES else f"{folder}/{name}" for name in schemas},
+            schemas=dict(schemas),
+        )
+        made = sorted(read.given.mapInArrow(work, spark_schema(_MADE)).collect())
+        return {name: Files(tuple(tuple(row[1:]) for row in made if row[0] == name), schemas[name]) for name in schemas}
+
+    def _by_task(self, parts: Mapping[str, Frame | Files]) -> "_Given":
+        tasks: dict[str, dict[str, list[str]]] = {}
+        for name, files in parts.items():
+            for task, file, _ in files.written if isinstance(files, Files) else ():
+                tasks.setdefault(task, {}).setdefault(name, []).append(file)
+        schemas = {name: rows.schema for name, rows in parts.items()}
+        numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1)).select(F.col("id"))
+        return _Given(numbers, partial(_files_of_tasks, tasks=json.dumps(list(tasks.values())), schemas=schemas))
+
+    def _by_key(self, parts: Mapping[str, Frame | Files], together: Sequence[str] | Mapping[str, Sequence[str]]) -> "_Given":
+        rows = sum(part.rows for part in parts.values())
+        configure(self.session, SMALL_INPUT_OPTIONS if rows <= SMALL_ROWS else OPTIONS)
+        frames = []
+        for number, (name, part) in enumerate(parts.items()):
+            key = together[name] if isinstance(together, Mapping) else together
+            tagged = {"_part": F.lit(number), "_key": F.xxhash64(*key)}
+            frames.append(self._frame(part).withColumns(tagged))
+        both = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+        schemas = {name: part.schema for name, part in parts.items()}
+        return _Given(both.repartition(_tasks(rows, ROWS_A_TASK), "_key").drop("_key"), partial(_rows_of_parts, schemas=schemas))
+
+    def _frame(self, rows: Frame | Files) -> DataFrame:
+        if isinstance(rows, Frame):
+            return rows.frame
+        schema = spark_schema(rows.schema)
+        if not rows.written:
+            return self.session.createDataFrame([], schema)
+        return self.session.read.schema(schema).parquet(*(without_globs(hadoop_path(file)) for file in rows.addresses))
+
+    def _next_folder(self) -> str:
+        self._steps += 1
+        return f"{self.uri}/work/{self._steps}"
+
+    def collected(self, rows: Frame | Files) -> pa.Table:
+        if isinstance(rows, Frame):
+            return rows.frame.toArrow().cast(rows.schema)
+        return pa.concat_tables([rows.schema.empty_table(), *(_read(file, rows.schema) for file in rows.addresses)])
+
+    def read(self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str) -> Frame:
+        """Columns of ``schema`` that a file lacks are null; ``constants`` are added. Of one ``root`` alone where it is named."""
+        given = spark_schema(schema)
+        frame = self.session.createDataFrame([], given)
+        if files:
+            paths = [without_globs(hadoop_path(file)) for file in files]
+            frame = self.session.read.options(**VERIFIED).schema(given).parquet(*paths)
+        if root is not None:
+            frame = frame.where(F.col("root") == root)
+        frame = frame.withColumns({name: F.lit(value) for name, value in constants.items()})
+        added = pa.schema([*schema, *(pa.field(name, pa.string()) for name in constants)])
+        return Frame(frame, added, frame.count() if files else 0)
+
+    def all(self, rows: Sequence[Frame | Files], schema: pa.Schema) -> Frame:
+        """Columns of ``schema``, null where rows have none of this name."""
+        empty = self.session.createDataFrame([], spark_schema(schema))
+        frames = [self._frame(one) for one in rows]
+        whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames, empty)
+        return Frame(whole.select(*schema.names), schema, sum(one.rows for one in rows))
+
+    def count(self, rows: Frame | Files) -> int:
+        return rows.rows
+
+    def metadata_of(self, listing: Frame) -> pa.Table:
+        return listing.frame.where(F.endswith("path", F.lit(METADATA_SUFFIX))).toArrow().cast(listing.schema)
+
+    def lake_rows(self, lake: LakeReader, table: str, since: datetime, where: Mapping[str, int], columns: Sequence[str]) -> Frame:
+        """Of a table that Spark may have filled, too, as of now."""
+        frame = pin(self.session, lake).rows_in(table, [(since, datetime.now(UTC) + timedelta(days=1))])
+        for name, value in where.items():
+            frame = frame.where(F.col(name) == value)
+        chosen = frame.select(*columns)
+        return Frame(chosen, pa.schema([ALL_TABLES[table].schema.field(name) for name in columns]), chosen.count())
+
+    def counted(self, rows: Frame, key: Sequence[str], largest: str) -> pa.Table:
+        """(key, ``rows``, ``largest`` of a column)"""
+        return rows.frame.groupBy(*key).agg(F.count("*").alias("rows"), F.max(largest).alias(largest)).toArrow()
+
+    def joined(self, rows: Frame, other: pa.Table, key: Sequence[str]) -> Frame:
+        """Rows with the columns of another table."""
+        how = "broadcast" if other.num_rows <= MOST_BROADCAST else "shuffle_hash"
+        return Frame(rows.frame.join(self.session.createDataFrame(other).hint(how), list(key)), rows.schema, rows.rows)
+
+    def made(self, make: Make, given: pa.Table, schema: pa.Schema) -> tuple[Files, ds.Dataset | None]:
+        """What a function makes of rows that each take a while, and the same to be gone through; None of none."""
+        if not given.num_rows:
+            return Files((), schema), None
+        folder = self._next_folder()
+        spread = self.session.createDataFrame(given).repartition(_tasks(given.num_rows, METADATA_A_TASK), F.xxhash64("path"))
+        output = WorkerRows(spread, make, schema).written(folder)
+        # Nothing is said of the rows of each: what belongs together is brought together by the next step.
+        files = Files(tuple((name, f"{folder}/{name}", 0) for name in output.files), schema)
+        filesystem, path = fsspec.core.url_to_fs(folder)
+        found = ds.dataset([f"{path}/{name}" for name in output.files], filesystem=filesystem, format="parquet") if output.files else None
+        return _WithRows(files.written, schema, output.rows), found
+
+    def write_table(self, run_dir: RunFiles, name: str, rows: Files) -> int:
+        run_dir.outputs[name] = Output(rows.rows, self._names(rows))
+        return rows.rows
+
+    def write_ordered(self, run_dir: RunFiles, name: str, rows: Files, schema: pa.Schema) -> int:
+        """By ``root_no`` and path."""
+        ordered = by_path(self._frame(rows), MOST_ROOTS).select(*schema.names)
+        return RunDir(run_dir.uri, run_dir.outputs, run_dir.state).write_table(name, ordered, _UNREPEATED)
+
+    def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[Files]) -> int:
+        run_dir.state[name] = tuple(file for one in rows for file in self._names(one))
+        return sum(one.rows for one in rows)
+
+    def _names(self, rows: Files) -> tuple[str, ...]:
+        return tuple(file.removeprefix(f"{self.uri}/") for file in rows.addresses)
+
+
+@dataclass(frozen=True)
+class _WithRows(Files):
+    count: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.count
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A frame, and what makes tables of the batches of one partition of it, once or several times."""
+
+    given: DataFrame
+    read: Callable[[Iterable[pa.RecordBatch]], Iterator[dict[str, pa.Table]]]
+
+
+def _tasks(rows: int, rows_a_task: int) -> int:
+    return max(LEAST_TASKS, min(MOST_TASKS, rows // rows_a_task + 1))
+
+
+@contextmanager
+def on_spark(app_name: str, attempt: str, uri: str) -> Iterator[OnSpark]:
+    """In a session of this attempt."""
+    with session_of_attempt(app_name, attempt) as session:
+        ship_code(session)
+        with OnSpark(session, uri) as engine:
+            yield engine
+
+
+# In Python workers
+
+
+def _worked(
+    batches: Iterable[pa.RecordBatch],
+    read: Callable[[Iterable[pa.RecordBatch]], Iterator[dict[str, pa.Table]]],
+    step: Step,
+    known: Mapping[str, str],
+    folders: Mapping[str, str],
+    schemas: Mapping[str, pa.Schema],
+) -> Iterator[pa.RecordBatch]:
+    """``_MADE``. Files of a task that failed and was run again lie beside the others, and nobody knows of them."""
+    told: dict[str, pa.Table] | None = None
+    for parts in read(batches):
+        told = told or {name: _read(file, None) for name, file in known.items()}
+        task = uuid.uuid4().hex
+        for name, rows in step(parts, told).items():
+            if rows.num_rows:
+                file = _write(rows.cast(schemas[name]), f"{folders[name]}/part-{task}.parquet")
+                yield pa.RecordBatch.from_pylist([{"part": name, "task": task, "file": file, "rows": rows.num_rows}], _MADE)
+
+
+def _rows_of_parts(batches: Iterable[pa.RecordBatch], schemas: Mapping[str, pa.Schema]) -> Iterator[dict[str, pa.Table]]:
+    """All rows of the partition at once."""
+    held = [batch for batch in batches if batch.num_rows]
+    if not held:
+        return
+    rows = pa.Table.from_batches(held)
+    held.clear()
+    part = rows.column("_part")
+    yield {
+        name: rows.filter(pc.equal(part, number)).select(schema.names).combine_chunks()
+        for number, (name, schema) in enumerate(schemas.items())
+    }
+
+
+def _files_of_tasks(batches: Iterable[pa.RecordBatch], tasks: str, schemas: Mapping[str, pa.Schema]) -> Iterator[dict[str, pa.Table]]:
+    """What each task wrote, one after the other."""
+    of_tasks = json.loads(tasks)
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            files = of_tasks[number]
+            yield {
+                name: pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files.get(name, ()))])
+                for name, schema in schemas.items()
+            }
+
+
+def _write(rows: pa.Table, file: str) -> str:
+    filesystem, path = fsspec.core.url_to_fs(file)
+    filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+    repeated = [name for name in rows.column_names if name not in _UNREPEATED]
+    with filesystem.open(path, "wb") as handle:
+        pq.write_table(rows, handle, row_group_size=ROW_GROUP_ROWS, compression="zstd", use_dictionary=repeated, write_page_checksum=True)
+    return file
+
+
+def _read(file: str, schema: pa.Schema | None) -> pa.Table:
+    with fsspec.open(file, "rb") as handle, ParquetStream(handle) as parquet:
+        rows = parquet.read()
+    return rows if schema is None else rows.select(schema.names).cast(schema)

@@ -1,0 +1,149 @@
+"""Columns of one partition as arrays: what is done for each file is done for all of them at once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+UNKNOWN = np.iinfo(np.int64).min
+"""In the place of a number that nobody knows."""
+
+
+def column(table: pa.Table, name: str) -> pa.Array:
+    chunked = table.column(name)
+    return chunked.chunk(0) if chunked.num_chunks == 1 else pa.concat_arrays([pa.array([], chunked.type), *chunked.chunks])
+
+
+def numbers(array: pa.Array, unknown: int = UNKNOWN) -> Numbers:
+    """Whole numbers, or instants in microseconds."""
+    if pa.types.is_timestamp(array.type):
+        array = array.cast(pa.timestamp("us", array.type.tz))
+    found: Numbers = pc.fill_null(array.cast(pa.int64()), unknown).to_numpy(zero_copy_only=False)
+    return found
+
+
+def flags(array: pa.Array) -> Flags:
+    """Where it is true; unknown is not."""
+    found: Flags = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def known(array: Numbers) -> Flags:
+    found: Flags = array != UNKNOWN
+    return found
+
+
+def later(one: Numbers, other: Numbers) -> Flags:
+    """Where both are known and ``one`` is later, or larger."""
+    found: Flags = known(one) & known(other) & (one > other)
+    return found
+
+
+def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
+    """Back to a column, null where unknown."""
+    return pa.array(array, pa.int64(), mask=~known(array)).cast(kind)
+
+
+def joined(table: pa.Table, *names: str) -> pa.Array:
+    """One text for each row that is the same only where all of these columns are; null where one is."""
+    texts = [column(table, name).cast(pa.string()) for name in names]
+    return pc.binary_join_element_wise(*texts, "\0") if len(texts) > 1 else texts[0]
+
+
+def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
+    """The same number for the same text in all of these, and how many numbers there are. No text may be null."""
+    encoded = pa.concat_arrays([pa.array([], pa.string()), *texts]).dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    ends = np.cumsum([len(array) for array in texts])[:-1]
+    return list(np.split(codes, ends)), len(encoded.dictionary)
+
+
+def found_at(texts: pa.Array, among: pa.Array) -> Numbers:
+    """The place of each text in ``among``, -1 where it is not there."""
+    at: Numbers = pc.fill_null(pc.index_in(texts, value_set=among, skip_nulls=True), -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return at
+
+
+def taken(array: pa.Array, at: Numbers) -> pa.Array:
+    """Null where ``at`` is negative."""
+    return array.take(pa.array(at, pa.int64(), mask=at < 0))
+
+
+def sums(at: Numbers, values: Numbers, size: int) -> Numbers:
+    """``values`` added up by number; unknown ones are left out. A sum that no bigint holds is its largest."""
+    told = known(values)
+    at, values = at[told], values[told]
+    found: Numbers = np.zeros(size, np.int64)
+    np.add.at(found, at, values)
+    if len(values) and values.max() > _SURELY_SMALL // max(len(values), 1):
+        found[np.bincount(at, values, size) > _LARGEST] = _LARGEST
+    return found
+
+
+_LARGEST = np.iinfo(np.int64).max
+_SURELY_SMALL = 2**62
+
+
+def counts(at: Numbers, size: int) -> Numbers:
+    found: Numbers = np.bincount(at, minlength=size).astype(np.int64)
+    return found
+
+
+def maxima(at: Numbers, values: Numbers, size: int) -> Numbers:
+    found: Numbers = np.full(size, UNKNOWN)
+    np.maximum.at(found, at, values)
+    return found
+
+
+def marked(at: Numbers, size: int) -> Flags:
+    found: Flags = np.zeros(size, np.bool_)
+    found[at] = True
+    return found
+
+
+def table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
+    """Columns in the order and with the types of ``schema``; one that is not given is null."""
+    rows = next((len(given) for given in columns.values()), 0)
+    made = (columns.get(field.name) for field in schema)
+    return pa.table([_column(given, field.type, rows) for given, field in zip(made, schema, strict=True)], schema=schema)
+
+
+def _column(given: Any, kind: pa.DataType, rows: int) -> pa.Array:
+    if given is None:
+        return pa.nulls(rows, kind)
+    array = given if isinstance(given, pa.Array | pa.ChunkedArray) else pa.array(given)
+    return array if array.type == kind else array.cast(kind)
+
+
+def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
+    """Distinct keys, and for each row the number of its own. Unknown ones are a key, too."""
+    named = rows.select(list(key)).append_column("_at", pa.array(range(rows.num_rows), pa.int64()))
+    found = named.group_by(list(key)).aggregate([("_at", "list")])
+    at: Numbers = np.zeros(rows.num_rows, np.int64)
+    lists = column(found, "_at_list")
+    at[pc.list_flatten(lists).to_numpy(zero_copy_only=False)] = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    return found.select(list(key)), at
+
+
+def summed(rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = ()) -> pa.Table:
+    """All other columns added up by key, or the smallest of them."""
+    found, at = grouped(rows, key)
+    for name in (one for one in rows.column_names if one not in key):
+        if name in smallest:
+            least = pa.table({"at": at, name: rows.column(name)}).group_by("at").aggregate([(name, "min")]).sort_by("at")
+            found = found.append_column(name, least.column(f"{name}_min"))
+        else:
+            found = found.append_column(name, pa.array(sums(at, numbers(column(rows, name)), found.num_rows)))
+    return found
+
+
+def without_repeated(rows: pa.Table, key: Sequence[str]) -> pa.Table:
+    """One row for each key."""
+    _, at = grouped(rows, key)
+    return rows.take(pa.array(np.unique(at, return_index=True)[1]))

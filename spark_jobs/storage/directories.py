@@ -1,0 +1,48 @@
+"""Directories that hold files, with all that is known of the audit, the root and the job: files are joined to it once."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from spark_jobs.storage.owners import JOB_DIRECTORY
+from spark_jobs.storage.plain import US_PER_H, Key, Row, key_of
+
+FUTURE_AFTER_H = 1
+"""A file that was written while the listing ran is young; one from later than this has a clock that cannot be trusted."""
+
+_OF_OWNER = ("cluster", "suspects", "claims", "in_flight_since", "last_completed_at", "terminal", "seen", "failed")
+_NOBODY = dict.fromkeys(_OF_OWNER) | {"suspects": 0, "claims": 0, "terminal": False, "seen": False}
+
+
+@dataclass(frozen=True)
+class Known:
+    owners: Iterable[Row]
+    needed_jobs: set[Key]
+    """(audit_id, job_id) whose task-owned files a retained snapshot may need."""
+    all_needed: set[str]
+    """Audits in which a snapshot lies whose job nobody can tell."""
+    doubted: set[str]
+
+
+def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) -> list[Row]:
+    """``held`` has ``root_no``, a place in ``roots``."""
+    owners: Mapping[Key, Row] = {key_of(owner, JOB_DIRECTORY): owner for owner in known.owners}
+    found = []
+    for row in held:
+        root = roots[row["root_no"]]
+        audit_id, as_of = root["audit_id"], root["as_of"]
+        owner = owners.get((audit_id, root["root"], row["job_directory"]), _NOBODY)
+        found.append(
+            row
+            | {name: owner[name] for name in _OF_OWNER}
+            | {
+                "audit_id": audit_id,
+                "root": root["root"],
+                "as_of": as_of,
+                "guarded_from": as_of - int(root["age_guard_h"]) * US_PER_H,
+                "future_from": as_of + FUTURE_AFTER_H * US_PER_H,
+                "any_needed": audit_id in known.all_needed,
+                "in_doubt": audit_id in known.doubted,
+                "job_needed": (audit_id, row["job_id"]) in known.needed_jobs,
+            }
+        )
+    return found

@@ -1,0 +1,39 @@
+"""What several calls of a step found of the same checkpoint, job or directory, added up."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from spark_jobs.storage import arrays, path_facts, totals
+
+KEYS = {
+    "held": ("root_no", "job_directory", "job_id"),
+    "figures": ("checkpoint_no",),
+    "compared": ("checkpoint_no",),
+    "reached": ("home_no",),
+    "chains": ("job_no", "root_no", "other_job_directory", "other_job_id"),
+    "chained": ("job_no", "root_no", "other_job_directory", "checkpoint_no"),
+    "lost": ("root_no",),
+    "outside": ("audit_id", "authority"),
+    "not_found_of": ("audit_id",),
+    "unread_checkpoints": ("audit_id", "metadata_path"),
+    "missing": ("checkpoint_no",),
+    "merged": ("root_no",),
+}
+"""Columns of which rows with the same values are of one thing."""
+
+_SMALLEST = ("metadata_path",)
+
+
+def added_up(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """The same parts, with one row for each key."""
+    found = {name: arrays.summed(rows, KEYS[name], _SMALLEST) for name, rows in parts.items() if name not in _FIRST}
+    found |= {name: first(parts[name]) for name, first in _FIRST.items() if name in parts}
+    return {name: rows.select(path_facts.SCHEMAS[name].names) for name, rows in found.items()}
+
+
+_FIRST = {"missing": path_facts.first_missing, "merged": path_facts.most_unused}
+
+
+def of_cube(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    return {"cube": arrays.summed(parts["cube"], totals.CUBE_KEY)}

@@ -1,0 +1,78 @@
+"""Rows of Arrow tables as plain ones, for the rules: instants are whole microseconds since 1970, unknown is None.
+
+What is compared with something unknown is not true, as in SQL; where unknown counts as true, a rule says so.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+Row = dict[str, Any]
+Key = tuple[Any, ...]
+
+US_PER_S = 1_000_000
+US_PER_H = 3600 * US_PER_S
+
+
+def plain_rows(table: pa.Table) -> list[Row]:
+    whole = pa.schema([field.with_type(_whole(field.type)) for field in table.schema])
+    rows: list[Row] = table.cast(whole).to_pylist()
+    return rows
+
+
+def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Columns that a row lacks are null, others are left out."""
+    return pa.Table.from_pylist(list(rows), schema)
+
+
+def _whole(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(kind):
+        return pa.list_(_whole(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(one.name, _whole(one.type)) for one in kind])
+    return pa.int64() if pa.types.is_timestamp(kind) else kind
+
+
+def by(rows: Iterable[Row], *names: str) -> dict[Key, list[Row]]:
+    """Rows by key; those of which a part of the key is unknown equal no other and are left out."""
+    found: dict[Key, list[Row]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in names)
+        if None not in key:
+            found.setdefault(key, []).append(row)
+    return found
+
+
+def keys(rows: Iterable[Row], *names: str) -> set[Key]:
+    return {tuple(row[name] for name in names) for row in rows}
+
+
+def key_of(row: Row, names: Sequence[str]) -> Key:
+    return tuple(row[name] for name in names)
+
+
+def largest(values: Iterable[Any]) -> Any:
+    """Of those that are known; None where none is."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def smallest(values: Iterable[Any]) -> Any:
+    return min((value for value in values if value is not None), default=None)
+
+
+def first_by(rows: Iterable[Row], order: Callable[[Row], Any], most: int) -> list[Row]:
+    return sorted(rows, key=order)[:most]
+
+
+def is_less(one: Any, other: Any, *, unknown: bool = False) -> bool:
+    return unknown if one is None or other is None else one < other
+
+
+def is_at_most(one: Any, other: Any, *, unknown: bool = False) -> bool:
+    return unknown if one is None or other is None else one <= other
+
+
+def is_below(path: str | None, directory: str | None) -> bool:
+    """Strictly below; both canonical."""
+    return path is not None and directory is not None and path.startswith(f"{directory.rstrip('/')}/")

@@ -1,0 +1,149 @@
+"""What each ``_metadata`` says, of whole files: a row for each that was read to its end, and the distinct files it refers to."""
+
+import hashlib
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.uris import Spellings
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema
+from spark_jobs.audit_tables import STORAGE_REFERENCE
+from spark_jobs.storage import arrays, operator_states, parsing
+from spark_jobs.storage.arrays import Numbers, column
+
+_READ = ("audit_id", "root", "metadata_path", "metadata_bytes", "metadata_modified", "ordinal", "kind", "checkpoint_id", "path",
+        "written_path", "offset_bytes", "size_bytes", "state_bytes", "inline_at", "task_owned_directory", "shared_directory",
+        "operator_id", "operator_name", "subtask", "states", "failure", "failure_detail")  # fmt: skip
+PARSED = pa.schema([*(parsing.PARSED.field(name) for name in _READ), ("repeated", pa.bool_())])
+"""Of ``parsing.PARSED`` what is read here. ``repeated``: the same row may be there several times, as two audits parsed the file at once."""
+
+_TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
+_CHECKPOINT = [("audit_id", _TEXT), ("metadata_path", _TEXT)]
+FAILED = pa.schema([*_CHECKPOINT, ("root", _TEXT), ("failure", _TEXT), ("failure_detail", _TEXT)])
+SCHEMAS = {
+    "snapshots": pa.schema(
+        [
+            *_CHECKPOINT, ("root", _TEXT), ("checkpoint_id", _INT), ("metadata_bytes", _INT), ("modified", INSTANT),
+            ("inline_bytes", _INT), ("relocatable", _FLAG), ("unplaced", _INT), ("digest", _TEXT),
+        ]
+    ),
+    "storage_reference": arrow_schema(STORAGE_REFERENCE),
+    "segments": pa.schema([*_CHECKPOINT, ("path", _TEXT), ("offset_bytes", _INT), ("bytes", _INT)]),
+    "operators": operator_states.OPERATORS,
+    "bad_paths": pa.schema([*_CHECKPOINT, ("root", _TEXT), ("written_path", _TEXT)]),
+    "failed": FAILED,
+}  # fmt: skip
+"""``bad_paths``: of references that are written in no way from which a path can be told, one of each file."""
+
+_PATHS = ("written_path", "task_owned_directory", "shared_directory")
+_ABSOLUTE = "^(/|[A-Za-z][A-Za-z0-9+.-]*:)"
+
+
+def read_checkpoints(
+    parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], spellings_of: Mapping[str, Spellings]
+) -> dict[str, pa.Table]:
+    """``parts["parsed"]``: all rows of each of its files."""
+    rows = parts["parsed"]
+    failed = rows.filter(pc.is_valid(rows.column("failure")))
+    rows = rows.filter(pc.is_null(rows.column("failure")))
+    repeated = pc.fill_null(rows.column("repeated"), False)
+    if pc.any(repeated).as_py():
+        once = arrays.without_repeated(rows.filter(repeated), ["audit_id", "metadata_path", "ordinal"])
+        rows = pa.concat_tables([rows.filter(pc.invert(repeated)), once])
+    operators = operator_states.notable_operators(rows)
+    rows = rows.set_column(rows.schema.get_field_index("path"), "path", parsing.canonical_paths(rows, "path", spellings_of))
+    (code,), size = arrays.coded(arrays.joined(rows, "audit_id", "metadata_path"))
+    whole = arrays.marked(code[arrays.numbers(column(rows, "ordinal")) == 0], size)
+    handles = rows.append_column("code", pa.array(code))
+    unplaced = pc.and_(pc.is_null(rows.column("path")), pc.is_valid(rows.column("written_path")))
+    found = {
+        "snapshots": _snapshots(rows, code, size, unplaced),
+        "operators": operators,
+        "bad_paths": _bad_paths(rows.filter(unplaced)),
+        "failed": failed,
+        **_referred(handles.filter(pc.and_(pc.is_valid(rows.column("path")), pa.array(whole[code], pa.bool_())))),
+    }
+    return {name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in found.items()}
+
+
+def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> pa.Table:
+    """A row for each ``_metadata`` that was read to its end.
+
+    ``inline_bytes`` of state within the ``_metadata``; ``relocatable``: nothing in it is an absolute path.
+    """
+    inline = arrays.flags(pc.is_valid(column(rows, "inline_at")))
+    absolute = np.zeros(len(code), np.bool_)
+    for name in _PATHS:
+        absolute |= arrays.flags(pc.match_substring_regex(column(rows, name), _ABSOLUTE))
+    figures = {
+        "inline_bytes": arrays.sums(code[inline], arrays.numbers(column(rows, "size_bytes"))[inline], size),
+        "relocatable": ~arrays.marked(code[absolute], size),
+        "unplaced": arrays.counts(code[arrays.flags(unplaced.combine_chunks())], size),
+        "digest": pa.array(_digests(rows, code, size), pa.string()),
+    }
+    ends = arrays.numbers(column(rows, "ordinal")) == 0
+    of_file = rows.filter(pa.array(ends)).rename_columns({"metadata_modified": "modified"})
+    names = ("root", "checkpoint_id", "metadata_bytes", "modified")
+    grouped = of_file.select(["audit_id", "metadata_path", *names]).append_column("code", pa.array(code[ends]))
+    found = grouped.group_by(["code", "audit_id", "metadata_path"]).aggregate([(name, "max") for name in names])
+    at = arrays.numbers(column(found, "code"))
+    renamed = found.rename_columns({f"{name}_max": name for name in names})
+    return pa.table({**{name: renamed.column(name) for name in renamed.column_names}, **{
+        name: figure.take(pa.array(at)) if isinstance(figure, pa.Array) else figure[at] for name, figure in figures.items()
+    }})  # fmt: skip
+
+
+def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
+    """Of all references of a file as they are written, in their order; None where it has none."""
+    is_written = pc.and_(pc.greater(rows.column("ordinal"), 0), pc.is_valid(rows.column("written_path")))
+    written = rows.select(["ordinal", "written_path", "offset_bytes", "size_bytes"]).append_column("code", pa.array(code))
+    written = written.filter(is_written).sort_by([("code", "ascending"), ("ordinal", "ascending")]).combine_chunks()
+    found: list[str | None] = [None] * size
+    of = arrays.numbers(column(written, "code"))
+    paths, starts = column(written, "written_path"), np.flatnonzero(np.diff(of, prepend=-1))
+    lengths = arrays.numbers(pc.binary_length(paths))
+    text = b"".join(paths.cast(pa.binary()).to_pylist())
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    figures = np.stack([arrays.numbers(column(written, name)) for name in ("ordinal", "offset_bytes", "size_bytes")] + [lengths], axis=1)
+    for first, last in pairwise([*starts, len(of)]):
+        content = hashlib.sha256(text[ends[first] : ends[last]])
+        content.update(figures[first:last].tobytes())
+        found[of[first]] = content.hexdigest()
+    return found
+
+
+def _bad_paths(unplaced: pa.Table) -> pa.Table:
+    found = unplaced.group_by(["audit_id", "metadata_path"]).aggregate([("root", "max"), ("written_path", "min")])
+    return found.rename_columns({"root_max": "root", "written_path_min": "written_path"})
+
+
+def _referred(handles: pa.Table) -> dict[str, pa.Table]:
+    """``storage_reference``: distinct files by checkpoint. Bytes of a merged file are those of the distinct segments in it.
+
+    One file is often referred to by many handles (channels of a task, subtasks of a changelog), each with its whole size.
+    """
+    in_segment = pc.is_valid(handles.column("offset_bytes"))
+    key = ["code", "audit_id", "metadata_path", "path"]
+    handles = handles.select([*key, "ordinal", "offset_bytes", "size_bytes"])
+    # As whole files first: of those that have segments, the segments count.
+    files = handles.filter(pc.greater(handles.column("ordinal"), 0))
+    whole = files.group_by(key).aggregate([("size_bytes", "max")])
+    segments = handles.filter(in_segment).group_by([*key, "offset_bytes"]).aggregate([("size_bytes", "max")])
+    found = {name: column(whole, name) for name in key}
+    bytes_of = arrays.numbers(column(whole, "size_bytes_max"), 0)
+    segmented = np.zeros(len(bytes_of), np.bool_)
+    if segments.num_rows:
+        (at, of), size = arrays.coded(*(_code_and_path(table) for table in (whole, segments)))
+        segmented = arrays.marked(of, size)[at]
+        bytes_of = np.where(segmented, arrays.sums(of, arrays.numbers(column(segments, "size_bytes_max"), 0), size)[at], bytes_of)
+    return {
+        "storage_reference": pa.table({**found, "bytes": bytes_of, "segmented": segmented}),
+        "segments": segments.rename_columns({"size_bytes_max": "bytes"}),
+    }
+
+
+def _code_and_path(table: pa.Table) -> pa.Array:
+    return pc.binary_join_element_wise(column(table, "code").cast(pa.string()), column(table, "path"), "/")

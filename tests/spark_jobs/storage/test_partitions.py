@@ -1,0 +1,60 @@
+"""An audit says the same whether its steps see all rows at once or each call a part of them; and of a root that holds nothing."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.audit_here import Here
+from spark_jobs.storage.audit import Inputs, Judged, judge
+from spark_jobs.storage.path_facts import LISTING
+from tests.spark_jobs.storage.packed import inputs_of
+from tests.spark_jobs.storage.partitions import Partitions
+from tests.spark_jobs.storage.worlds import NOW, world
+
+FIRST_SEED, WORLDS = 4_000_150, 150
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
+    return inputs_of([world(FIRST_SEED + number) for number in range(WORLDS)], tmp_path_factory.mktemp("worlds"))
+
+
+@pytest.fixture(scope="module")
+def whole(inputs: Inputs) -> dict[str, list[str]]:
+    return rows_of(judge(inputs, Here()), Here())
+
+
+@pytest.mark.parametrize("count", [2, 37])
+def test_partitions_come_to_the_same_row_by_row(inputs: Inputs, whole: dict[str, list[str]], count: int) -> None:
+    engine = Partitions(count)
+    found = rows_of(judge(inputs, engine), engine)
+    assert found == whole
+    assert all(found[name] for name in ("live", "not_live", "references", "storage_doubt", "storage_chain"))
+
+
+@pytest.mark.parametrize("engine", [Here(), Partitions(3)])
+@pytest.mark.parametrize("files", [0, 2])
+def test_a_root_without_any_checkpoint_is_audited(engine: Here | Partitions, files: int) -> None:
+    root = {
+        "audit_id": "a", "root": "s3://b/flink", "as_of": round(NOW.timestamp() * 1e6), "age_guard_h": 72.0, "clusters": [], "blind": False,
+        "any_blind": False, "attested": True, "unlisted": 0, "known_authorities": ["s3://b"],
+    }  # fmt: skip
+    paths = [f"s3://b/flink/{name}" for name in ("README", f"{'a' * 32}/shared/01234567-89ab-cdef-0123-456789abcdef")][:files]
+    rows = [{"audit_id": "a", "root": root["root"], "path": path, "listed_path": path, "bytes": 5, "modified": NOW} for path in paths]
+    nothing = inputs_of([], Path())
+    inputs = Inputs(
+        [root], [], [], pa.Table.from_pylist(rows, LISTING), nothing.parsed, nothing.known_files, nothing.earlier, nothing.spellings_of
+    )
+    judged = judge(inputs, engine)
+    (figures,) = judged.tables["storage_root"].to_pylist()
+    assert (figures["files"], figures["kept_files"], figures["cleanable"], figures["checkpoints"]) == (files, files, True, 0)
+    assert engine.collected(judged.not_live).num_rows == files
+
+
+def rows_of(judged: Judged, engine: Here | Partitions) -> dict[str, list[str]]:
+    held = {"live": [judged.live], "not_live": [judged.not_live], "references": [judged.references]}
+    of_files = {name: [engine.collected(one) for one in parts] for name, parts in held.items()}
+    of_files |= {"absent": [*map(engine.collected, judged.absent)], "pending": [*map(engine.collected, judged.pending)]}
+    tables = of_files | {name: [rows] for name, rows in judged.tables.items()}
+    return {name: sorted(str(row) for one in parts for row in one.to_pylist()) for name, parts in tables.items()}
