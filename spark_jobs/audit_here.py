@@ -88,16 +88,16 @@ class Here:
         return rows, ds.dataset(rows) if rows.num_rows else None
 
     def write_table(self, run_dir: RunFiles, name: str, rows: pa.Table) -> int:
-        return run_dir.take_table(name, rows)
+        return run_dir.write_table_rows(name, rows)
 
     def write_ordered(self, run_dir: RunFiles, name: str, rows: pa.Table, schema: pa.Schema) -> int:
         """By ``root_no`` and path."""
-        return run_dir.take_table(name, rows.sort_by([("root_no", "ascending"), ("path", "ascending")]).select(schema.names))
+        return run_dir.write_table_rows(name, rows.sort_by([("root_no", "ascending"), ("path", "ascending")]).select(schema.names))
 
     def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[pa.Table]) -> int:
         whole = pa.concat_tables(rows)
         run_dir.state[name] = ()
-        return run_dir.take_state(name, whole) if whole.num_rows else 0
+        return run_dir.take_state(name, run_dir.write_rows(f"state/{name}", whole))
 
 
 def _read(file: str, schema: pa.Schema) -> pa.Table:

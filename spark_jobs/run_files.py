@@ -36,6 +36,10 @@ class RunFiles:
         self.outputs[name] = Output(known.rows + written.rows, (*known.files, *written.files))
         return written.rows
 
+    def write_table_rows(self, name: str, rows: pa.Table) -> int:
+        """Write rows into a serving table, perhaps beside others; returns how many."""
+        return self.take_table(name, self.write_rows(f"tables/{name}", rows))
+
     def take_state(self, name: str, written: Output) -> int:
         """Take files into a snapshot that the next run starts from; returns how many rows they have."""
         self.state[name] = (*self.state.get(name, ()), *written.files)

@@ -111,7 +111,7 @@ class AuditRun:
     def _write(self, judged: Judged) -> None:
         engine, run_dir = self.engine, self.run_dir
         for name, rows in judged.tables.items():
-            self._say(name, run_dir.take_table(name, rows))
+            self._say(name, run_dir.write_table_rows(name, rows))
         self._say("storage_file", engine.write_ordered(run_dir, "storage_file", judged.not_live, arrow_schema(STORAGE_FILE)))
         for name, rows in (("storage_live", judged.live), ("storage_reference", judged.references)):
             self._say(name, engine.write_table(run_dir, name, rows))
