@@ -14,8 +14,7 @@ import pytest
 from ingest.lake.store import Lake
 from ingest.records import Observed, Skip
 from spark_jobs import manifest as manifests
-from spark_jobs.__main__ import main
-from spark_jobs.previous_run import LOST
+from spark_jobs.__main__ import LOST, main
 from spark_jobs.run_files import JOB_STATE
 from tests.spark_jobs.rows import NOON
 

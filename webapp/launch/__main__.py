@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -20,11 +22,11 @@ from webapp.config.environment import PROJECT_DIR, Environment
 from webapp.config.readers import RefusedSetting
 from webapp.launch import variables
 from webapp.launch.home import Home, InstanceRuns
-from webapp.launch.ports import listens
 
 HERE = Path(__file__).parent
 SERVES_WITHIN_S = 180
 STOPS_WITHIN_S = 40
+ANSWERS_WITHIN_S = 10
 
 
 class Failed(Exception):
@@ -119,13 +121,27 @@ def _wait_until_served(bind: str, home: Home, programs: subprocess.Popen[bytes])
     host, _, port = bind.rpartition(":")
     reachable = "127.0.0.1" if not host or ip_address(host.strip("[]")).is_unspecified else host.strip("[]")
     began = time.monotonic()
-    while not listens(reachable, int(port)):
+    while not _answers(f"http://{_in_address(reachable)}:{port}/healthz"):
         if programs.poll() is not None:
             raise Failed(f"supervisord ended (code {programs.returncode}): see {home.root}/logs/supervisord.log")
         if time.monotonic() - began > SERVES_WITHIN_S:
             raise Failed(f"The web server does not serve after {SERVES_WITHIN_S} s: see {home.root}/logs/web.log")
         time.sleep(0.1)
     _say(f"  Web server ready ({time.monotonic() - began:.1f} s)")
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _answers(url: str) -> bool:
+    try:
+        urllib.request.urlopen(url, timeout=ANSWERS_WITHIN_S).close()  # noqa: S310 - our own address
+    except urllib.error.HTTPError:  # such as by another name than WEIR_ALLOWED_HOSTS has
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _end(programs: subprocess.Popen[bytes] | None) -> None:

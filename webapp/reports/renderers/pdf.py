@@ -62,7 +62,10 @@ def _print(browser: str, page: Path, printed: Path, *, sandbox: bool) -> str:
     try:
         with log.open("wb") as output:
             _run(command, _environment(folder), output)
-    except (OSError, subprocess.SubprocessError) as error:
+    except subprocess.TimeoutExpired as error:
+        why = f"It did not end within {WITHIN_S} s and was stopped."
+        raise NoPdf(f"Chromium could not print: {why} Print the HTML file from any browser instead.") from error
+    except OSError as error:
         raise NoPdf(f"Chromium could not print: {error}. Print the HTML file from any browser instead.") from error
     with log.open("rb") as written:
         lines = written.read(MOST_LOG_BYTES).decode(errors="replace").splitlines()
