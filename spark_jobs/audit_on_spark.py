@@ -102,6 +102,7 @@ class OnSpark:
 
     session: SparkSession
     uri: str
+    _work: str = field(default_factory=lambda: f"work-{uuid.uuid4().hex}", init=False)
     _steps: int = field(default=0, init=False)
     _before: dict[str, str | None] = field(default_factory=dict, init=False)
 
@@ -111,7 +112,7 @@ class OnSpark:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        filesystem, path = fsspec.core.url_to_fs(f"{self.uri}/work")
+        filesystem, path = fsspec.core.url_to_fs(f"{self.uri}/{self._work}")
         if filesystem.exists(path):
             filesystem.rm(path, recursive=True)
         if kind is None:
@@ -169,7 +170,7 @@ class OnSpark:
 
     def _next_folder(self) -> str:
         self._steps += 1
-        return f"{self.uri}/work/{self._steps}"
+        return f"{self.uri}/{self._work}/{self._steps}"
 
     def collected(self, rows: Frame | Files) -> pa.Table:
         if isinstance(rows, Frame):
@@ -185,7 +186,7 @@ class OnSpark:
             frame = self.session.read.options(**VERIFIED).schema(given).parquet(*paths)
         if root is not None:
             frame = frame.where(F.col("root") == root)
-        frame = frame.withColumns({name: F.lit(value) for name, value in constants.items()})
+        frame = frame.select("*", *(F.lit(value).alias(name) for name, value in constants.items()))
         added = pa.schema([*schema, *(pa.field(name, pa.string()) for name in constants)])
         return Frame(frame, added, frame.count() if files else 0)
 

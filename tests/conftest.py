@@ -77,7 +77,12 @@ REAL_FLINK = (
     "integration/test_checkpoints.py",
 )
 """One after the other: two Flinks at once would take each other's time."""
-ON_WARM_SPARK = ("acceptance/", "spark_jobs/test_cluster_modes.py", "webapp/pipeline/test_lost_runs_spark.py")
+ON_WARM_SPARK = (
+    "acceptance/",
+    "spark_jobs/test_cluster_modes.py",
+    "spark_jobs/test_cluster_audits.py",
+    "webapp/pipeline/test_lost_runs_spark.py",
+)
 """Homes that take minutes to fill are filled once, and one server compiles what all of these run."""
 IN_ONE_SESSION = ("spark_jobs/", "contracts/")
 """A JVM takes half a minute of CPU until it has loaded and compiled what these have in common."""

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         from spark_jobs.audit_on_spark import on_spark
 
-        with on_spark(f"weir {JOB} {attempt}", attempt, f"{absolute_root(args.audit_run)}/work-{attempt}") as engine:
+        with on_spark(f"weir {JOB} {attempt}", attempt, absolute_root(args.audit_run)) as engine:
             result = simulated(engine, found, args.days, args.below)
     with fsspec.open(absolute_root(args.out), "wb") as out:
         out.write(json.dumps(result, ensure_ascii=False, indent=1).encode())

@@ -72,7 +72,7 @@ class Auditor:
         """``asked`` as in a request, ``listing`` left to be made (of ``inventory``, where a root names that file) and ``jobs`` as rows."""
         self.runs += 1
         run_dir = self.folder / f"run-{self.runs}"
-        audits = tuple(audit_request.audit_of(json.loads(json.dumps(self._completed(one)))) for one in asked)
+        audits = tuple(audit_request.audit_of(json.loads(json.dumps(self.completed(one)))) for one in asked)
         running = RunFiles(str(run_dir))
         with OnSpark(self.spark, running.uri) if self.spark else nullcontext(Here()) as engine:
             AuditRun(engine, Lake(str(self.folder / "lake")), running, audits, self.previous, fresh=fresh).run()
@@ -81,7 +81,7 @@ class Auditor:
         self.previous = manifests.read(f"{run_dir}/{manifests.NAME}")
         return Audited(self.previous)
 
-    def _completed(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def completed(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         name = f"{asked['audit_id']}-{self.runs}"
         jobs = self.folder / f"jobs-{name}.parquet"
         pq.write_table(pa.Table.from_pylist(list(asked["jobs"]), schema=JOBS_FILE), jobs)
