@@ -134,8 +134,8 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     of_listing, of_references, of_segments, of_unread, of_known = codes
     paths = _Paths(of_listing, of_references, of_segments, of_unread, of_known, count)
     file_bytes = arrays.maxima(paths.listing, arrays.numbers(column(listing, "bytes"), 0), count)
-    at_references = arrays.found_at(arrays.joined(references, "audit_id", "metadata_path"), checkpoint_keys)
-    at_segments = arrays.found_at(arrays.joined(segments, "audit_id", "metadata_path"), checkpoint_keys)
+    at_references = arrays.places(arrays.joined(references, "audit_id", "metadata_path"), checkpoint_keys)
+    at_segments = arrays.places(arrays.joined(segments, "audit_id", "metadata_path"), checkpoint_keys)
     resolved = _resolved(references, at_references, paths, file_bytes, roots, checkpoints)
     segment_bytes = _live_segments(segments, paths)
     files = _files(listing, before.mine, paths, roots, resolved, segment_bytes)
@@ -175,7 +175,7 @@ def _files(listing: pa.Table, known: pa.Table, paths: _Paths, roots: pa.Table, r
         before = at_known[codes[: listing.num_rows]]
     else:
         before = at_known[paths.listing]
-    root_no = arrays.found_at(arrays.joined(listing, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
+    root_no = arrays.places(arrays.joined(listing, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
     of_before = {name: arrays.taken(column(known, name), before) for name in KNOWN_OF_FILE}
     of_before["first_seen_at"] = pc.coalesce(of_before["first_seen_at"], column(roots, "as_of").take(pa.array(root_no)))
     path, listed_path = column(listing, "path"), column(listing, "listed_path")
