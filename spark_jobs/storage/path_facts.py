@@ -319,7 +319,7 @@ def _compared(resolved: _Resolved, segments: pa.Table, of_segments: Numbers, pat
         count = len(pairs)
     else:
         at, count = paths.segments, 1
-    sizes = arrays.numbers(column(segments, "bytes"), 0)
+    sizes = arrays.numbers(column(segments, "bytes"))
     previous = arrays.numbers(column(checkpoints, "previous_no"))
     figures = {
         **_of_pairs(resolved.checkpoint, resolved.path, resolved.on_disk, paths.size, previous, "files", "bytes"),
@@ -337,14 +337,24 @@ def _of_pairs(
     following[previous[previous >= 0]] = np.flatnonzero(previous >= 0)
     key = checkpoint * parts + part
     before, after = previous[checkpoint], following[checkpoint]
-    with_one = (before >= 0) & np.isin(before * parts + part, key)
+    of_before, of_after = _met(key, before * parts + part), _met(key, after * parts + part)
+    with_one = (before >= 0) & (of_before >= 0)
+    either = np.where(~arrays.known(sizes) & with_one, sizes[of_before], sizes)
     which = {
-        "shared": (with_one, checkpoint),
-        "new": ((before >= 0) & ~with_one, checkpoint),
-        "dropped": ((after >= 0) & ~np.isin(after * parts + part, key), after),
+        "shared": (with_one, checkpoint, either),
+        "new": ((before >= 0) & ~with_one, checkpoint, sizes),
+        "dropped": ((after >= 0) & (of_after < 0), after, sizes),
     }
-    counted = {f"{kind}_{files}": arrays.counts(of[chosen], size) for kind, (chosen, of) in which.items()}
-    return counted | {f"{kind}_{bytes_of}": arrays.sums(of[chosen], sizes[chosen], size) for kind, (chosen, of) in which.items()}
+    counted = {f"{kind}_{files}": arrays.counts(of[chosen], size) for kind, (chosen, of, _) in which.items()}
+    return counted | {f"{kind}_{bytes_of}": arrays.sums(of[chosen], of_part[chosen], size) for kind, (chosen, of, of_part) in which.items()}
+
+
+def _met(keys: Numbers, wanted: Numbers) -> Numbers:
+    """Where each wanted number stands among ``keys``, -1 where it does not."""
+    order = np.argsort(keys, kind="stable")
+    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
+    found: Numbers = np.where(keys[order[at]] == wanted, order[at], -1) if len(keys) else at
+    return found
 
 
 def _nonzero(key: str, figures: dict[str, Numbers]) -> pa.Table:
