@@ -33,7 +33,7 @@ def deleted(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], days: 
     the audit, ``below`` a directory. As such a rule judges: by modification time alone, whatever the file is. One without a time is not.
     """
     files, references, roots = parts["files"], parts["references"], known["roots"]
-    at = arrays.found_at(arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
+    at = arrays.places(arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
     old = later(numbers(column(roots, "as_of"))[at] - days * 24 * US_PER_H, numbers(column(files, "modified")))
     if below:
         old &= arrays.flags(are_below(column(files, "path"), below))

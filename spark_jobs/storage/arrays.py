@@ -70,6 +70,14 @@ def found_at(texts: pa.Array, among: pa.Array) -> Numbers:
     return at
 
 
+def places(texts: pa.Array, among: pa.Array) -> Numbers:
+    """The place of each text in ``among``, where each has to be: a place that is guessed would judge a file by what is known of another."""
+    at = found_at(texts, among)
+    if (at < 0).any():
+        raise LookupError(f"{texts[int(np.argmin(at))].as_py()!r} is not among those that it should be one of.")
+    return at
+
+
 def taken(array: pa.Array, at: Numbers) -> pa.Array:
     """Null where ``at`` is negative."""
     return array.take(pa.array(at, pa.int64(), mask=at < 0))
@@ -79,15 +87,16 @@ def sums(at: Numbers, values: Numbers, size: int) -> Numbers:
     """``values`` added up by number; unknown ones are left out. A sum that no bigint holds is its largest."""
     told = known(values)
     at, values = at[told], values[told]
+    if len(values) and values.max() > _LARGEST // len(values):
+        exact = np.zeros(size, object)
+        np.add.at(exact, at, values.astype(object))
+        return np.minimum(exact, _LARGEST).astype(np.int64)
     found: Numbers = np.zeros(size, np.int64)
     np.add.at(found, at, values)
-    if len(values) and values.max() > _SURELY_SMALL // max(len(values), 1):
-        found[np.bincount(at, values, size) > _LARGEST] = _LARGEST
     return found
 
 
 _LARGEST = np.iinfo(np.int64).max
-_SURELY_SMALL = 2**62
 
 
 def counts(at: Numbers, size: int) -> Numbers:

@@ -134,8 +134,8 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     of_listing, of_references, of_segments, of_unread, of_known = codes
     paths = _Paths(of_listing, of_references, of_segments, of_unread, of_known, count)
     file_bytes = arrays.maxima(paths.listing, arrays.numbers(column(listing, "bytes"), 0), count)
-    at_references = arrays.found_at(arrays.joined(references, "audit_id", "metadata_path"), checkpoint_keys)
-    at_segments = arrays.found_at(arrays.joined(segments, "audit_id", "metadata_path"), checkpoint_keys)
+    at_references = arrays.places(arrays.joined(references, "audit_id", "metadata_path"), checkpoint_keys)
+    at_segments = arrays.places(arrays.joined(segments, "audit_id", "metadata_path"), checkpoint_keys)
     resolved = _resolved(references, at_references, paths, file_bytes, roots, checkpoints)
     segment_bytes = _live_segments(segments, paths)
     files = _files(listing, before.mine, paths, roots, resolved, segment_bytes)
@@ -175,7 +175,7 @@ def _files(listing: pa.Table, known: pa.Table, paths: _Paths, roots: pa.Table, r
         before = at_known[codes[: listing.num_rows]]
     else:
         before = at_known[paths.listing]
-    root_no = arrays.found_at(arrays.joined(listing, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
+    root_no = arrays.places(arrays.joined(listing, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
     of_before = {name: arrays.taken(column(known, name), before) for name in KNOWN_OF_FILE}
     of_before["first_seen_at"] = pc.coalesce(of_before["first_seen_at"], column(roots, "as_of").take(pa.array(root_no)))
     path, listed_path = column(listing, "path"), column(listing, "listed_path")
@@ -319,7 +319,7 @@ def _compared(resolved: _Resolved, segments: pa.Table, of_segments: Numbers, pat
         count = len(pairs)
     else:
         at, count = paths.segments, 1
-    sizes = arrays.numbers(column(segments, "bytes"), 0)
+    sizes = arrays.numbers(column(segments, "bytes"))
     previous = arrays.numbers(column(checkpoints, "previous_no"))
     figures = {
         **_of_pairs(resolved.checkpoint, resolved.path, resolved.on_disk, paths.size, previous, "files", "bytes"),
@@ -337,14 +337,24 @@ def _of_pairs(
     following[previous[previous >= 0]] = np.flatnonzero(previous >= 0)
     key = checkpoint * parts + part
     before, after = previous[checkpoint], following[checkpoint]
-    with_one = (before >= 0) & np.isin(before * parts + part, key)
+    of_before, of_after = _met(key, before * parts + part), _met(key, after * parts + part)
+    with_one = (before >= 0) & (of_before >= 0)
+    either = np.where(~arrays.known(sizes) & with_one, sizes[of_before], sizes)
     which = {
-        "shared": (with_one, checkpoint),
-        "new": ((before >= 0) & ~with_one, checkpoint),
-        "dropped": ((after >= 0) & ~np.isin(after * parts + part, key), after),
+        "shared": (with_one, checkpoint, either),
+        "new": ((before >= 0) & ~with_one, checkpoint, sizes),
+        "dropped": ((after >= 0) & (of_after < 0), after, sizes),
     }
-    counted = {f"{kind}_{files}": arrays.counts(of[chosen], size) for kind, (chosen, of) in which.items()}
-    return counted | {f"{kind}_{bytes_of}": arrays.sums(of[chosen], sizes[chosen], size) for kind, (chosen, of) in which.items()}
+    counted = {f"{kind}_{files}": arrays.counts(of[chosen], size) for kind, (chosen, of, _) in which.items()}
+    return counted | {f"{kind}_{bytes_of}": arrays.sums(of[chosen], of_part[chosen], size) for kind, (chosen, of, of_part) in which.items()}
+
+
+def _met(keys: Numbers, wanted: Numbers) -> Numbers:
+    """Where each wanted number stands among ``keys``, -1 where it does not."""
+    order = np.argsort(keys, kind="stable")
+    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
+    found: Numbers = np.where(keys[order[at]] == wanted, order[at], -1) if len(keys) else at
+    return found
 
 
 def _nonzero(key: str, figures: dict[str, Numbers]) -> pa.Table:

@@ -93,7 +93,7 @@ class _Facts:
 def judged_files(parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """``parts``: files, unread and, where there are any, alike; ``facts``: directories, checkpoints, restored, gone and vanished."""
     rows, directories, checkpoints = parts["files"], facts["directories"], facts["checkpoints"]
-    files = _Files(rows, directories, arrays.found_at(_directory_keys(rows), _directory_keys(directories)))
+    files = _Files(rows, directories, arrays.places(_directory_keys(rows), _directory_keys(directories)))
     unread = parts["unread"]
     unread_at = arrays.joined(unread, "audit_id", "metadata_path")
     of_gone = unread.filter(pc.is_in(unread_at, value_set=arrays.joined(facts["vanished"], "audit_id", "metadata_path")))

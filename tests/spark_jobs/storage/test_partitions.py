@@ -1,11 +1,17 @@
 """An audit says the same whether its steps see all rows at once or each call a part of them; and of a root that holds nothing."""
 
+import random
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from spark_jobs.audit_here import Here
+from spark_jobs.audit_tables import AUDIT_TABLES
 from spark_jobs.storage.audit import Inputs, Judged, judge
 from spark_jobs.storage.path_facts import LISTING
 from tests.spark_jobs.storage.packed import inputs_of
@@ -17,7 +23,24 @@ FIRST_SEED, WORLDS = 4_000_150, 150
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
-    return inputs_of([world(FIRST_SEED + number) for number in range(WORLDS)], tmp_path_factory.mktemp("worlds"))
+    """Of worlds in which files are merged as well, operators have state and some files are missing."""
+    plain = inputs_of([world(FIRST_SEED + number) for number in range(WORLDS)], tmp_path_factory.mktemp("worlds"))
+    parsed = pa.Table.from_pylist(list(with_segments(plain.parsed.to_pylist())), plain.parsed.schema)
+    listed = pa.array(np.random.default_rng(1).random(plain.listing.num_rows) > 0.05)
+    return replace(plain, parsed=parsed, listing=plain.listing.filter(listed))
+
+
+def with_segments(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    chance = random.Random(1)
+    states = [{"name": "s", "mode": "UNION", "offsets": 300}]
+    for row in rows:
+        if row["path"] is None or chance.random() < 0.7:
+            yield row
+            continue
+        for offset in chance.sample(range(5), 3):
+            segment = {"ordinal": row["ordinal"] + 1000 * offset, "offset_bytes": offset, "size_bytes": chance.choice([None, 3, 7])}
+            operator = {"kind": "managed-op", "operator_id": chance.choice("ab"), "subtask": offset, "state_bytes": 9000, "states": states}
+            yield row | segment | operator
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +53,7 @@ def test_partitions_come_to_the_same_row_by_row(inputs: Inputs, whole: dict[str,
     engine = Partitions(count)
     found = rows_of(judge(inputs, engine), engine)
     assert found == whole
-    assert all(found[name] for name in ("live", "not_live", "references", "storage_doubt", "storage_chain"))
+    assert all(found[name] for name in ("live", "not_live", "references", "absent", *AUDIT_TABLES))
 
 
 @pytest.mark.parametrize("engine", [Here(), Partitions(3)])
