@@ -79,7 +79,7 @@ def simulated(engine: Any, audit: Manifest, days: int, below: str = "") -> dict[
     broken = by(age_rule.broken_checkpoints(sums["lost"], checkpoints.to_pylist()), "audit_id", "root")
     name_of = {(row["audit_id"], row["cluster"], row["job_id"]): row["job_name"] for row in jobs.to_pylist()}
     of_roots = []
-    for row in sorted(sums["totals"], key=lambda row: str(row["root"])):
+    for row in sorted(sums["totals"], key=lambda row: (str(row["root"]), str(row["audit_id"]))):
         of_root = broken.get((row["audit_id"], row["root"]), [])
         shown = [
             {name: one[name] for name in _OF_CHECKPOINT} | {"job_name": name_of.get((one["audit_id"], one["cluster"], one["job_id"]))}
