@@ -16,9 +16,9 @@ from ingest.uris import Spellings, canonical
 from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
-from spark_jobs.storage.path_facts import AUTHORITY
 from spark_jobs.storage.plain import US_PER_S, Row
 from spark_jobs.storage.reading import JOBS, job_rows
+from spark_jobs.storage.reference_sums import AUTHORITY
 from spark_jobs.storage_words import TWO_NAMES
 
 OF_FILES = ("storage_file", "storage_live", "storage_absent")

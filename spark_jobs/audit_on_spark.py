@@ -6,7 +6,7 @@ below the run directory: the next step takes it from there. The driver holds not
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,16 +16,14 @@ from typing import Self
 
 import fsspec
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.reader import LakeReader
-from ingest.parquet_stream import ParquetStream
 from spark_jobs.audit_ordering import by_path
+from spark_jobs.audit_workers import MADE, UNREPEATED, PartsOf, files_of_tasks, read, rows_of_parts, worked, write
 from spark_jobs.lake import SMALL_ROWS, pin
 from spark_jobs.manifest import Output
 from spark_jobs.paths import hadoop_path, without_globs
@@ -62,9 +60,6 @@ PLACES = {
     "storage_pending": "state/storage_pending",
 }
 """Where in the run directory lies what is not only handed to the next step."""
-ROW_GROUP_ROWS = 100_000
-_UNREPEATED = ("path", "listed_path")
-_MADE = pa.schema([("part", pa.string()), ("task", pa.string()), ("file", pa.string()), ("rows", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -127,16 +122,16 @@ class OnSpark:
         known: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Files]:
         folder = self._next_folder()
-        read = self._by_task(parts) if together is None else self._by_key(parts, together)
+        given = self._by_task(parts) if together is None else self._by_key(parts, together)
         work = partial(
-            _worked,
-            read=read.read,
+            worked,
+            parts_of=given.parts_of,
             step=step,
-            known={name: _write(rows, f"{folder}/known/{name}.parquet") for name, rows in (known or {}).items()},
+            known={name: write(rows, f"{folder}/known/{name}.parquet") for name, rows in (known or {}).items()},
             folders={name: f"{self.uri}/{PLACES[name]}" if name in PLACES else f"{folder}/{name}" for name in schemas},
             schemas=dict(schemas),
         )
-        made = sorted(read.given.mapInArrow(work, spark_schema(_MADE)).collect())
+        made = sorted(given.frame.mapInArrow(work, spark_schema(MADE)).collect())
         return {name: Files(tuple(tuple(row[1:]) for row in made if row[0] == name), schemas[name]) for name in schemas}
 
     def _by_task(self, parts: Mapping[str, Frame | Files]) -> "_Given":
@@ -146,7 +141,7 @@ class OnSpark:
                 tasks.setdefault(task, {}).setdefault(name, []).append(file)
         schemas = {name: rows.schema for name, rows in parts.items()}
         numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1)).select(F.col("id"))
-        return _Given(numbers, partial(_files_of_tasks, tasks=json.dumps(list(tasks.values())), schemas=schemas))
+        return _Given(numbers, partial(files_of_tasks, tasks=json.dumps(list(tasks.values())), schemas=schemas))
 
     def _by_key(self, parts: Mapping[str, Frame | Files], together: Sequence[str] | Mapping[str, Sequence[str]]) -> "_Given":
         rows = sum(part.rows for part in parts.values())
@@ -158,7 +153,7 @@ class OnSpark:
             frames.append(self._frame(part).withColumns(tagged))
         both = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
         schemas = {name: part.schema for name, part in parts.items()}
-        return _Given(both.repartition(_tasks(rows, ROWS_A_TASK), "_key").drop("_key"), partial(_rows_of_parts, schemas=schemas))
+        return _Given(both.repartition(_tasks(rows, ROWS_A_TASK), "_key").drop("_key"), partial(rows_of_parts, schemas=schemas))
 
     def _frame(self, rows: Frame | Files) -> DataFrame:
         if isinstance(rows, Frame):
@@ -175,7 +170,7 @@ class OnSpark:
     def collected(self, rows: Frame | Files) -> pa.Table:
         if isinstance(rows, Frame):
             return rows.frame.toArrow().cast(rows.schema)
-        return pa.concat_tables([rows.schema.empty_table(), *(_read(file, rows.schema) for file in rows.addresses)])
+        return pa.concat_tables([rows.schema.empty_table(), *(read(file, rows.schema) for file in rows.addresses)])
 
     def read(self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str) -> Frame:
         """Columns of ``schema`` that a file lacks are null; ``constants`` are added. Of one ``root`` alone where it is named."""
@@ -240,7 +235,7 @@ class OnSpark:
     def write_ordered(self, run_dir: RunFiles, name: str, rows: Files, schema: pa.Schema) -> int:
         """By ``root_no`` and path."""
         ordered = by_path(self._frame(rows), MOST_ROOTS).select(*schema.names)
-        return RunDir(run_dir.uri, run_dir.outputs, run_dir.state).write_table(name, ordered, _UNREPEATED)
+        return RunDir(run_dir.uri, run_dir.outputs, run_dir.state).write_table(name, ordered, UNREPEATED)
 
     def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[Files]) -> int:
         run_dir.state[name] = tuple(file for one in rows for file in self._names(one))
@@ -263,8 +258,8 @@ class _WithRows(Files):
 class _Given:
     """A frame, and what makes tables of the batches of one partition of it, once or several times."""
 
-    given: DataFrame
-    read: Callable[[Iterable[pa.RecordBatch]], Iterator[dict[str, pa.Table]]]
+    frame: DataFrame
+    parts_of: PartsOf
 
 
 def _tasks(rows: int, rows_a_task: int) -> int:
@@ -278,66 +273,3 @@ def on_spark(app_name: str, attempt: str, uri: str) -> Iterator[OnSpark]:
         ship_code(session)
         with OnSpark(session, uri) as engine:
             yield engine
-
-
-# In Python workers
-
-
-def _worked(
-    batches: Iterable[pa.RecordBatch],
-    read: Callable[[Iterable[pa.RecordBatch]], Iterator[dict[str, pa.Table]]],
-    step: Step,
-    known: Mapping[str, str],
-    folders: Mapping[str, str],
-    schemas: Mapping[str, pa.Schema],
-) -> Iterator[pa.RecordBatch]:
-    """``_MADE``. Files of a task that failed and was run again lie beside the others, and nobody knows of them."""
-    told: dict[str, pa.Table] | None = None
-    for parts in read(batches):
-        told = told or {name: _read(file, None) for name, file in known.items()}
-        task = uuid.uuid4().hex
-        for name, rows in step(parts, told).items():
-            if rows.num_rows:
-                file = _write(rows.cast(schemas[name]), f"{folders[name]}/part-{task}.parquet")
-                yield pa.RecordBatch.from_pylist([{"part": name, "task": task, "file": file, "rows": rows.num_rows}], _MADE)
-
-
-def _rows_of_parts(batches: Iterable[pa.RecordBatch], schemas: Mapping[str, pa.Schema]) -> Iterator[dict[str, pa.Table]]:
-    """All rows of the partition at once."""
-    held = [batch for batch in batches if batch.num_rows]
-    if not held:
-        return
-    rows = pa.Table.from_batches(held)
-    held.clear()
-    part = rows.column("_part")
-    yield {
-        name: rows.filter(pc.equal(part, number)).select(schema.names).combine_chunks()
-        for number, (name, schema) in enumerate(schemas.items())
-    }
-
-
-def _files_of_tasks(batches: Iterable[pa.RecordBatch], tasks: str, schemas: Mapping[str, pa.Schema]) -> Iterator[dict[str, pa.Table]]:
-    """What each task wrote, one after the other."""
-    of_tasks = json.loads(tasks)
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            files = of_tasks[number]
-            yield {
-                name: pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files.get(name, ()))])
-                for name, schema in schemas.items()
-            }
-
-
-def _write(rows: pa.Table, file: str) -> str:
-    filesystem, path = fsspec.core.url_to_fs(file)
-    filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-    repeated = [name for name in rows.column_names if name not in _UNREPEATED]
-    with filesystem.open(path, "wb") as handle:
-        pq.write_table(rows, handle, row_group_size=ROW_GROUP_ROWS, compression="zstd", use_dictionary=repeated, write_page_checksum=True)
-    return file
-
-
-def _read(file: str, schema: pa.Schema | None) -> pa.Table:
-    with fsspec.open(file, "rb") as handle, ParquetStream(handle) as parquet:
-        rows = parquet.read()
-    return rows if schema is None else rows.select(schema.names).cast(schema)

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from spark_jobs.storage.owners import JOB, JOB_DIRECTORY, SHARED_ID
-from spark_jobs.storage.path_facts import COMPARED, FIGURES
 from spark_jobs.storage.plain import US_PER_H, Key, Row, by, is_at_most, is_less, key_of, keys, largest, smallest
+from spark_jobs.storage.reference_sums import COMPARED, FIGURES
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
 CHECKPOINT = ("audit_id", "metadata_path")

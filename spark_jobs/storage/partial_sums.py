@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from spark_jobs.storage import arrays, path_facts, totals
+from spark_jobs.storage import arrays, path_facts, reference_sums, totals
 
 KEYS = {
     "held": ("root_no", "job_directory", "job_id"),
@@ -32,7 +32,7 @@ def added_up(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     return {name: rows.select(path_facts.SCHEMAS[name].names) for name, rows in found.items()}
 
 
-_FIRST = {"missing": path_facts.first_missing, "merged": path_facts.most_unused}
+_FIRST = {"missing": reference_sums.first_missing, "merged": reference_sums.most_unused}
 
 
 def of_cube(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:

@@ -12,8 +12,8 @@ from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import column, numbers
 from spark_jobs.storage.layout_columns import is_metadata
 from spark_jobs.storage.owners import JOB_DIRECTORY
-from spark_jobs.storage.path_facts import REACHED
 from spark_jobs.storage.plain import Key, Row, by, key_of, keys, largest
+from spark_jobs.storage.reference_sums import REACHED
 from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
 SMALL_FILE_BYTES = 1 << 20

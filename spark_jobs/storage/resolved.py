@@ -1,0 +1,92 @@
+"""References of checkpoints with what is there of the files that they name."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.storage import arrays
+from spark_jobs.storage.arrays import Flags, Numbers, column
+from spark_jobs.storage.layout_columns import Placed, are_below, placed
+
+
+class Paths(NamedTuple):
+    """Distinct paths of audits by number, and where what is said of them stands."""
+
+    listing: Numbers
+    references: Numbers
+    segments: Numbers
+    unread: Numbers
+    known: Numbers
+    size: int
+
+
+class Resolved(NamedTuple):
+    """References with what is there, one for each checkpoint and path.
+
+    ``missing`` is what is surely not there, ``untold`` of what that cannot be known: below no audited root, below one
+    that was not listed whole, and younger than the listing. ``own``: below the directory of the checkpoint or of its job.
+    """
+
+    checkpoint: Numbers
+    path: Numbers
+    bytes: Numbers
+    on_disk: Numbers
+    file_bytes: Numbers
+    segmented: Flags
+    root: Numbers
+    found: Flags
+    missing: Flags
+    untold: Flags
+    own: Flags
+    placed: Placed
+    texts: pa.Array
+
+
+def resolve(
+    references: pa.Table, checkpoint: Numbers, paths: Paths, file_bytes: Numbers, roots: pa.Table, checkpoints: pa.Table
+) -> Resolved:
+    texts = column(references, "path")
+    at_root = np.full(len(texts), -1)
+    audit_ids = column(references, "audit_id")
+    for number, root in enumerate(roots.to_pylist()):
+        below = arrays.flags(pc.and_(are_below(texts, root["root"]), pc.equal(audit_ids, root["audit_id"])))
+        at_root[below] = number
+    of_path = placed(texts)
+    unlisted = np.append(arrays.numbers(column(roots, "unlisted")), 0)[at_root]
+    there = file_bytes[paths.references]
+    found = arrays.known(there)
+    told = (at_root >= 0) & (unlisted == 0) & arrays.flags(column(checkpoints, "is_told"))[checkpoint]
+    home = column(checkpoints, "job_directory").take(pa.array(checkpoint))
+    own = arrays.flags(pc.equal(of_path.job_directory, home))
+    elsewhere = np.flatnonzero(~own)
+    directories = column(checkpoints, "directory").take(pa.array(checkpoint[elsewhere])).to_pylist()
+    for at, path, directory in zip(elsewhere, texts.take(pa.array(elsewhere)).to_pylist(), directories, strict=True):
+        own[at] = path.startswith(f"{directory.rstrip('/')}/")
+    bytes_of, segmented = arrays.numbers(column(references, "bytes")), arrays.flags(column(references, "segmented"))
+    return Resolved(
+        checkpoint=checkpoint,
+        path=paths.references,
+        bytes=bytes_of,
+        on_disk=np.where(segmented & found, there, bytes_of),
+        file_bytes=there,
+        segmented=segmented,
+        root=at_root,
+        found=found,
+        missing=~found & told,
+        untold=~found & ~told,
+        own=own,
+        placed=of_path,
+        texts=texts,
+    )
+
+
+def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
+    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to; unknown where there is none."""
+    named = pa.table({"path": paths.segments, "offset": column(segments, "offset_bytes"), "bytes": column(segments, "bytes")})
+    distinct = named.group_by(["path", "offset"]).aggregate([("bytes", "max")])
+    at, size = arrays.numbers(column(distinct, "path")), arrays.numbers(column(distinct, "bytes_max"))
+    found = arrays.sums(at, size, paths.size)
+    found[~arrays.marked(at[arrays.known(size)], paths.size)] = arrays.UNKNOWN
+    return found
