@@ -63,7 +63,7 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
             logging.getLogger("spark_jobs").error("%s failed", name, exc_info=error)
             raise SparkFailed(f"The Spark job failed: {_why(arguments, error)} (log: {log})") from error
     if code:
-        raise SparkFailed(f"The Spark job ended with code {code}: {record.last_line or 'it said nothing'} (log: {log})")
+        raise SparkFailed(f"The Spark job ended with code {code}: {record.last_line or 'it wrote no line'} (log: {log})")
 
 
 def interrupting(run: PipelineRun) -> list[str]:
