@@ -7,7 +7,7 @@ from webapp.config.environment import PROJECT_DIR
 
 HEAVY = (
     *("celery", "kombu", "redis", "pyarrow", "numpy", "pandas", "plotly", "aiohttp", "deltalake", "psycopg", "pyspark", "google.protobuf"),
-    *("ingest.records", "ingest.lake", "spark_jobs"),  # of ours
+    *("ingest.lake.reader", "ingest.lake.store", "ingest.cluster_run", "spark_jobs"),  # of ours
 )
 LOADED = f"import sys, django; django.setup(); print(*sorted({{*sys.modules}} & {{*{HEAVY!r}}}))"
 

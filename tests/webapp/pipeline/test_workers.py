@@ -55,9 +55,10 @@ def test_a_worker_killed_during_spark_takes_its_client_along_and_another_finishe
     kill(worker)
     wait_for(lambda: not is_running(client), "the end of the Spark client", 30)
     (site.home / "hold").unlink()
-    site.worker("second")
+    second = site.worker("second")
     wait_for(lambda: site.count("work_manifest WHERE state = 'loaded'"), "a loaded run")
     assert site.count("work_pipelinerun WHERE kind = 'spark' AND state = 'abandoned'") == 1
+    kill(second)  # else it may hold what the command below is to do
     settle(site)
 
 
