@@ -17,15 +17,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     before = {name: os.environ.pop(name, None) for name in ("SPARK_REMOTE", "SPARK_MASTER")}
     os.environ["SPARK_MASTER"] = "local[2]"
     os.environ["WEIR_SPARK_DRIVER_MEMORY"] = "1g"
-    from spark_jobs import own_code
     from spark_jobs.session import SMALL_INPUT_OPTIONS, open_session
 
     session = open_session(
         "weir-tests",
         options={
             **SMALL_INPUT_OPTIONS,
-            # Python workers import nothing anew, as those of the server of `make run`.
-            own_code.ON_WORKERS: own_code.digest(),
             "spark.sql.shuffle.partitions": "1",
             # No plan runs often enough to be worth compiling well.
             "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",

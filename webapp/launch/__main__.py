@@ -75,8 +75,8 @@ def _run(settings: Environment, home: Home) -> int:
         programs = _supervisord(environment)
         _wait_until_served(settings.bind, home, programs)
         _say(f"\n  Dashboard   http://{settings.bind}/\n  {sign_in}\n\n  Weir runs. Ctrl-C stops it.")
-        code = programs.wait()
-        raise Failed(f"supervisord ended (code {code}): see {home.root}/logs/supervisord.log")
+        programs.wait()
+        raise _ended(programs, home)
     except Stopped:
         pass
     except (Failed, variables.BadHeap) as fault:
@@ -118,20 +118,29 @@ def _supervisord(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
 
 
 def _wait_until_served(bind: str, home: Home, programs: subprocess.Popen[bytes]) -> None:
-    host, _, port = bind.rpartition(":")
-    reachable = "127.0.0.1" if not host or ip_address(host.strip("[]")).is_unspecified else host.strip("[]")
+    address = _reachable(bind)
     began = time.monotonic()
-    while not _answers(f"http://{_in_address(reachable)}:{port}/healthz"):
+    while not _answers(f"http://{address}/healthz"):
         if programs.poll() is not None:
-            raise Failed(f"supervisord ended (code {programs.returncode}): see {home.root}/logs/supervisord.log")
+            raise _ended(programs, home)
         if time.monotonic() - began > SERVES_WITHIN_S:
             raise Failed(f"The web server does not serve after {SERVES_WITHIN_S} s: see {home.root}/logs/web.log")
         time.sleep(0.1)
     _say(f"  Web server ready ({time.monotonic() - began:.1f} s)")
 
 
-def _in_address(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+def _ended(programs: subprocess.Popen[bytes], home: Home) -> Failed:
+    return Failed(f"supervisord ended (code {programs.returncode}): see {home.root}/logs/supervisord.log")
+
+
+def _reachable(bind: str) -> str:
+    """Loopback where it means every address of this machine."""
+    host, _, port = bind.rpartition(":")
+    try:
+        is_every = ip_address(host.strip("[]")).is_unspecified
+    except ValueError:  # a name
+        return bind
+    return f"127.0.0.1:{port}" if is_every else bind
 
 
 def _answers(url: str) -> bool:

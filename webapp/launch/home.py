@@ -13,7 +13,7 @@ LONGEST_SOCKET_PATH_BYTES = 100
 
 
 class InstanceRuns(Exception):
-    """Another supervisor holds this home; the message says which."""
+    """Another process holds this home; the message says which."""
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,6 @@ class _Noted(logging.Handler):
 def _log_file(name: str) -> Path:
     folder: Path = settings.WEIR.home / "logs" / "runs"
     if folder.is_dir():
-        for old in sorted(folder.glob("*.log"))[:-LOGS_KEPT]:
+        for old in sorted(folder.glob("*.log*"))[:-LOGS_KEPT]:
             old.unlink(missing_ok=True)
     return folder / f"{name}.log"

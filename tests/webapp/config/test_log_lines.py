@@ -122,6 +122,18 @@ def test_a_spark_job_and_its_log_know_run_and_request(home: Path, settings: Any,
     assert "a rule failed" in told["message"] and "hunter2" not in json.dumps(told)
 
 
+def test_only_the_newest_logs_of_runs_stay_and_nothing_that_was_rotated_out_of_others(home: Path, settings: Any) -> None:
+    settings.SPARK_JOB = "tests.webapp.config.logged.run_job"
+    folder = home / "logs" / "runs"
+    folder.mkdir(parents=True)
+    for number in range(spark_job.LOGS_KEPT):
+        for name in (f"spark-{number:03}.log", f"spark-{number:03}.log.1"):
+            (folder / name).touch()
+    spark_job.run([], RunRecord(PipelineRun(), logging.getLogger("test").info), "spark-999")
+    kept = sorted(path.name for path in folder.iterdir())
+    assert len(kept) == spark_job.LOGS_KEPT + 1 and kept[0] == "spark-025.log" and kept[-1] == "spark-999.log"
+
+
 def test_text_names_both_before_the_message() -> None:
     record = logging.LogRecord("webapp", logging.INFO, "x.py", 1, "said %s", ("password=hunter2hunter2",), None)
     with log_lines.of_request(GIVEN), log_lines.of_run("spark-1"):
