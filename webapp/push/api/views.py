@@ -110,7 +110,8 @@ def _extra_otlp() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise LibraryMissing(f"The web server lacks the library {error.name}, which reads OTLP: pip install 'weir[otlp]' there.") from error
+        lacks = f"The web server lacks {error.name}, which reads OTLP"
+        raise LibraryMissing(f"{lacks}: pip install 'weir[otlp]' where it runs.") from error
 
 
 def _answer_of(message: "Message", *, in_protobuf: bool) -> HttpResponse:
