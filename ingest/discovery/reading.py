@@ -11,10 +11,9 @@ from urllib.parse import urlsplit
 from ingest.discovery.documents import MAX_BYTES, from_json, from_yaml
 from ingest.discovery.kubernetes.reading import read_kubernetes
 from ingest.discovery.naming import listing_of
-from ingest.discovery.sources import DiscoverySource, Listing
+from ingest.discovery.sources import DiscoverySource, Listing, RefusedTarget
 from ingest.discovery.target_groups import MAX_TARGETS, Target, targets_of
 from ingest.discovery.yarn import APPLICATIONS, applications
-from ingest.discovery.zookeeper import leaders
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
@@ -49,7 +48,7 @@ async def _guarded(source: DiscoverySource) -> Listing:
             if source.files:
                 return await asyncio.to_thread(read_files, source)
             if source.zookeeper:
-                targets, unled = await asyncio.to_thread(leaders, source.zookeeper, source.root)
+                targets, unled = await asyncio.to_thread(_leaders, source)
                 listing = listing_of(source, targets)
                 return replace(listing, refused=(*listing.refused, *unled))
             if source.yarn:
@@ -62,6 +61,14 @@ async def _guarded(source: DiscoverySource) -> Listing:
         return Listing(error=f"{source.place} could not be read: {why}. {_CHECK}")
     except IngestError as error:
         return Listing(error=f"{source.place} could not be read: {error}. {_CHECK}")
+
+
+def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]]:
+    try:
+        from ingest.discovery.zookeeper import leaders
+    except ModuleNotFoundError as error:
+        raise Skipped("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'") from error
+    return leaders(source.zookeeper, source.root)
 
 
 async def _answer(source: DiscoverySource, url: str) -> object:

@@ -962,6 +962,7 @@ SENTENCES: tuple[tuple[str, str], ...] = (
     (gettext_noop("Weir has collected nothing, or interpreted nothing of what it collected, for five minutes."), ""),
     (gettext_noop("Weir has interpreted nothing for {behind}"), "F"),
     (gettext_noop("Weir is behind"), ""),
+    (gettext_noop("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'"), ""),
     (gettext_noop("Weir: {stage}"), "N"),
     (gettext_noop("What a restore reads of less is gone in the time that it takes to open the files."), ""),
     (gettext_noop("What busy vertices did"), ""),
