@@ -76,8 +76,6 @@ def judged(checkpoints: Iterable[Row], weaned: Iterable[Row], roots: Iterable[Ro
 
 def _is_waste(row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Row, age_from: int | None) -> bool:
     guard = root["as_of"] - int(root["age_guard_h"]) * US_PER_H
-    left_up_to = largest(heir["from_checkpoint_id"] for heir in succeeded)
-    left_at = largest(heir["restored_at"] for heir in succeeded)
     needed_still = any(not heir["weaned"] and not heir["ended"] for heir in heirs)
     return bool(
         not row["is_savepoint"]
@@ -90,14 +88,22 @@ def _is_waste(row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Ro
         and not root["any_blind"]
         # One of an earlier run under the same id is not what the later run's successor took over.
         and is_at_most(row["started_at"], row["modified"], unknown=not row["job_directory"].endswith(SHARED_ID))
-        and is_at_most(row["checkpoint_id"], left_up_to)
+        and any(_has_left_behind(heir, row, guard) for heir in succeeded)
+        # What it refers to may go only where its own file may.
+        and is_at_most(age_from, guard)
+        and is_less(age_from, row["in_flight_since"], unknown=True)
+    )
+
+
+def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
+    """Whether this heir alone proves it: what one took of one run and another of the next says nothing of what lies between."""
+    left_up_to, left_at = heir["from_checkpoint_id"], heir["restored_at"]
+    return (
+        is_at_most(row["checkpoint_id"], left_up_to)
         # A later one than the job is known to have completed was written by somebody unknown.
         and is_at_most(left_up_to, row["last_completed_id"])
         # A job that starts again under its id counts from 1 again: these are not the same ones.
         and is_at_most(row["modified"], left_at)
-        # What it refers to may go only where its own file may.
-        and is_at_most(age_from, guard)
-        and is_less(age_from, row["in_flight_since"], unknown=True)
         # One that went on after the other was restored was copied, not succeeded; its last
         # checkpoint may not be listed yet.
         and is_at_most(row["last_completed_at"], smallest((left_at, guard)), unknown=True)
@@ -117,13 +123,10 @@ def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: S
     for job in restores:
         of_job = own.get(key_of(job, JOB), [])
         whole = [row for row in of_job if row["seen"] and row["self_contained"] and row["resolvable"]]
-        whole_at, whole_id = largest(row["modified"] for row in whole), largest(row["checkpoint_id"] for row in whole)
-        # A restored job goes on counting: a lower number is of somebody else who writes there.
-        counts_on = is_less(job["from_checkpoint_id"], whole_id, unknown=True)
         weaned.append(
             job
             | {
-                "weaned": bool(job["seen"]) and is_less(job["restored_at"], whole_at) and counts_on,
+                "weaned": bool(job["seen"]) and any(_is_since_restore(row, job) for row in whole),
                 "is_own": (*key_of(job, JOB), job["from_job_directory"]) in homes,
                 "read_id": largest(row["checkpoint_id"] for row in of_job),
             }
@@ -135,6 +138,12 @@ def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: S
         heirs = succeeded.get((home["audit_id"], home["job_directory"]), ())
         left.setdefault(key_of(home, JOB), []).extend(heir["from_checkpoint_id"] for heir in heirs)
     return [job | {"ended": _has_ended(job, largest(left.get(key_of(job, JOB), ())))} for job in weaned]
+
+
+def _is_since_restore(row: Row, job: Row) -> bool:
+    """A restored job goes on counting: a lower number is of somebody else who writes there."""
+    counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
+    return counts_on and is_less(job["restored_at"], row["modified"])
 
 
 def _has_ended(job: Row, left_id: int | None) -> bool:
