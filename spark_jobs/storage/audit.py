@@ -150,7 +150,8 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     )
     chains = _chains(sums, jobs_of.keys, roots)
     needed, all_needed = lineage.needed_jobs(metadata, restores, chains, jobs, held)
-    unread = history.unread(sums.rows("unread_checkpoints"), metadata, jobs, sole, roots)
+    unlisted = plain_rows(engine.collected(of_paths["unlisted_metadata"]))
+    unread = history.unread(sums.rows("unread_checkpoints"), metadata, unlisted, jobs, sole, roots)
     known = directories.Known(owned, needed, all_needed, {doubt["audit_id"] for doubt in all_doubts})
     of_directories = directories.judged_directories(held, roots, known)
     files = engine.run(
