@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from spark_jobs.storage.owners import JOB, JOB_DIRECTORY, SHARED_ID
+from spark_jobs.storage.owners import JOB, JOB_DIRECTORY, SHARED_ID, is_of_time
 from spark_jobs.storage.plain import US_PER_H, Key, Row, by, is_at_most, is_less, key_of, keys, largest, smallest
 from spark_jobs.storage.reference_sums import COMPARED, FIGURES
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
@@ -128,16 +128,34 @@ def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: S
             | {
                 "weaned": bool(job["seen"]) and any(_is_since_restore(row, job) for row in whole),
                 "is_own": (*key_of(job, JOB), job["from_job_directory"]) in homes,
-                "read_id": largest(row["checkpoint_id"] for row in of_job),
             }
         )
-    # Who claims a checkpoint deletes it in the end, and then needs it no more.
+    left = _left(weaned, sole)
+    return [
+        job | {"ended": bool(job["terminal"] and job["seen"]) and _is_accounted(job, own.get(key_of(job, JOB), ()), left)}
+        for job in weaned
+    ]
+
+
+def last_unfound(checkpoints: Iterable[Row], weaned: Iterable[Row], jobs: Iterable[Row], sole: Sequence[Row]) -> set[Key]:
+    """``JOB`` of those that ended and of which nobody knows where the last checkpoint is: somebody may have put it elsewhere.
+
+    What it refers to may lie in the directory of its job. ``checkpoints`` are :func:`owned`.
+    """
+    own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
+    left = _left(weaned, sole)
+    ended = (job for job in jobs if job["terminal"] and job["last_completed_id"] is not None)
+    return {key_of(job, JOB) for job in ended if not _is_accounted(job, own.get(key_of(job, JOB), ()), left)}
+
+
+def _left(weaned: Iterable[Row], sole: Iterable[Row]) -> dict[Key, int | None]:
+    """``JOB`` → the last checkpoint that a job took over: who claims one deletes it in the end, and then needs it no more."""
     succeeded = by((job for job in weaned if job["weaned"] and not job["is_own"]), "audit_id", "from_job_directory")
     left: dict[Key, list[int | None]] = {}
     for home in sole:
         heirs = succeeded.get((home["audit_id"], home["job_directory"]), ())
         left.setdefault(key_of(home, JOB), []).extend(heir["from_checkpoint_id"] for heir in heirs)
-    return [job | {"ended": _has_ended(job, largest(left.get(key_of(job, JOB), ())))} for job in weaned]
+    return {job: largest(numbers) for job, numbers in left.items()}
 
 
 def _is_since_restore(row: Row, job: Row) -> bool:
@@ -146,13 +164,16 @@ def _is_since_restore(row: Row, job: Row) -> bool:
     return counts_on and is_less(job["restored_at"], row["modified"])
 
 
-def _has_ended(job: Row, left_id: int | None) -> bool:
-    last_id = job["last_completed_id"]
-    ended = job["checkpoints_ended"] or ()
-    discarded = last_id is not None and any(end["checkpoint_id"] == last_id and end["discarded"] for end in ended)
-    is_gone = job["keeps_last"] is False or discarded or is_at_most(last_id, left_id)
-    accounted = job["last_completed_at"] is None or is_at_most(last_id, job["read_id"]) or is_gone
-    return bool(job["terminal"] and job["seen"] and accounted)
+def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) -> bool:
+    """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat where a job starts again under its id:
+    one of an earlier run is another one."""
+    last_id, last_at = job["last_completed_id"], job["last_completed_at"]
+    if last_at is None or job["keeps_last"] is False or is_at_most(last_id, left.get(key_of(job, JOB))):
+        return True
+    ends = [end for end in job["checkpoints_ended"] or () if end["discarded"] and end["checkpoint_id"] == last_id]
+    if last_id is not None and any(end["triggered_at"] is None or is_of_time(last_at, end) for end in ends):
+        return True
+    return any(is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], job["started_at"]) for row in own)
 
 
 def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:

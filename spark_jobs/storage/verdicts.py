@@ -30,7 +30,7 @@ DIRECTORIES = pa.schema(
         *((name, _TEXT) for name in ("audit_id", "root", "job_directory", "job_id", "cluster")),
         *((name, _INT) for name in ("root_no", "claims", "suspects")),
         *((name, INSTANT) for name in ("as_of", "guarded_from", "future_from", "in_flight_since", "last_completed_at")),
-        *((name, _FLAG) for name in ("any_needed", "in_doubt", "job_needed", "terminal", "seen")),
+        *((name, _FLAG) for name in ("any_needed", "in_doubt", "job_needed", "last_unfound", "terminal", "seen")),
         ("failed", FAILED),
     ]
 )
@@ -243,6 +243,7 @@ def _lines(files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before
         (~waste & ~earlier, YOUNG, "first_audit"),
         (~waste & ~terminal & ~completed_between, YOUNG, "no_checkpoint_since"),
         (files.is_of_directory("in_doubt"), KEPT, "in_doubt"),
+        (files.is_of_directory("last_unfound"), KEPT, "last_unfound"),
         (waste, RETAINED_WASTE, "superseded"),
         (np.ones(files.rows.num_rows, np.bool_), ORPHAN, "unreferenced"),
     ]
