@@ -218,6 +218,15 @@ def a_reference_that_ends_alike_below_another_directory_keeps_the_file(scene: Sc
     scene.snapshot.written = {"": scene.file.path.replace("/flink/", "/mounted/flink/")}
 
 
+@case("kept", "other_spelling", f"{'e' * 32}/shared/{JOB}/shared/{UUID}")
+def a_directory_above_that_is_named_like_a_job_hides_no_other_spelling(scene: Scene) -> None:
+    tenant = f"{'e' * 32}/shared"
+    own = add_checkpoint(scene, scene.job, 8, 150)
+    scene.plant(f"{tenant}/{JOB}/shared/{UUID}")
+    del scene.world.files[scene.file.path]
+    own.written |= {"": f"{scene.world.root}-mounted/{JOB}/shared/{UUID}"}
+
+
 @case("kept", "other_spelling")
 def a_reference_to_a_missing_file_of_the_root_that_ends_alike_keeps_the_file(scene: Scene) -> None:
     scene.snapshot.written |= {"": scene.file.path.replace("/flink/", "/flink/mounted/")}
