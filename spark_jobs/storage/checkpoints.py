@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from spark_jobs.storage.owners import JOB, JOB_DIRECTORY, SHARED_ID, is_of_time
-from spark_jobs.storage.plain import US_PER_H, Key, Row, by, is_at_most, is_less, key_of, keys, largest, smallest
+from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, SHARED_ID, is_of_time
+from spark_jobs.storage.plain import US_PER_H, US_PER_S, Key, Row, by, is_at_most, is_less, key_of, keys, largest, smallest
 from spark_jobs.storage.reference_sums import COMPARED, FIGURES
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
@@ -132,8 +132,7 @@ def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: S
         )
     left = _left(weaned, sole)
     return [
-        job | {"ended": bool(job["terminal"] and job["seen"]) and _is_accounted(job, own.get(key_of(job, JOB), ()), left)}
-        for job in weaned
+        job | {"ended": bool(job["terminal"] and job["seen"]) and _is_accounted(job, own.get(key_of(job, JOB), ()), left)} for job in weaned
     ]
 
 
@@ -173,7 +172,9 @@ def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) 
     ends = [end for end in job["checkpoints_ended"] or () if end["discarded"] and end["checkpoint_id"] == last_id]
     if last_id is not None and any(end["triggered_at"] is None or is_of_time(last_at, end) for end in ends):
         return True
-    return any(is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], job["started_at"]) for row in own)
+    # A JobManager that takes over starts a job anew, which need not complete a checkpoint before it ends.
+    since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
+    return any(is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since) for row in own)
 
 
 def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:

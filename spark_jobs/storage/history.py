@@ -30,9 +30,9 @@ def unread(
 ) -> Unread:
     """One may still be there where it was listed, or its root was not listed whole, or not at all.
 
-    What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts again under its id, so what
-    an audit read has to be of the time of what was discarded: ``unlisted`` says when those that are gone were written, but for what was read without
-    having been listed.
+    What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts again under its id,
+    so what an audit read has to be of the time of what was discarded. ``unlisted`` says when those that are gone were
+    written, but for what was read without having been listed.
     """
     whole = [root for root in roots if root["unlisted"] == 0]
     listed = keys(metadata, "audit_id", "path")

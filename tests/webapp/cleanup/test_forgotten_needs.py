@@ -8,7 +8,14 @@ from django.utils import timezone
 
 from tests.webapp.builders import fact
 from tests.webapp.cleanup.test_repeated_job_ids import (
-    NOW, OLD, REPEATED, Fleet, completed, ended, restored, tell,
+    NOW,
+    OLD,
+    REPEATED,
+    Fleet,
+    completed,
+    ended,
+    restored,
+    tell,
 )  # fmt: skip
 from tests.webapp.cleanup.test_unseen_needs import audit
 from tests.webapp.cleanup.test_whole import home, run
