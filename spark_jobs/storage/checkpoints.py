@@ -164,16 +164,18 @@ def _is_since_restore(row: Row, job: Row) -> bool:
 
 
 def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) -> bool:
-    """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat where a job starts again under its id:
-    one of an earlier run is another one."""
+    """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat where applications
+    start again under the id that all have: one of an earlier run is another one."""
     last_id, last_at = job["last_completed_id"], job["last_completed_at"]
     if last_at is None or job["keeps_last"] is False or is_at_most(last_id, left.get(key_of(job, JOB))):
         return True
     ends = [end for end in job["checkpoints_ended"] or () if end["discarded"] and end["checkpoint_id"] == last_id]
     if last_id is not None and any(end["triggered_at"] is None or is_of_time(last_at, end) for end in ends):
         return True
-    # A JobManager that takes over starts a job anew, which need not complete a checkpoint before it ends.
-    since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
+    since = None
+    if job["started_at"] is not None and job["job_id"] == SHARED_ID:
+        # A JobManager that takes over starts a job anew, which need not complete a checkpoint before it ends.
+        since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
     return any(is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since) for row in own)
 
 
