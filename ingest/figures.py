@@ -45,3 +45,8 @@ def list_figure(parts: Sequence[str]) -> str:
     if len(parts) < 2:
         return parts[0] if parts else ""
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def count_text(count: int, noun: str) -> str:
+    """``1 byte``, ``3,000 bytes``: for commands, whose output is English."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

