@@ -25,6 +25,8 @@ Kinds of placeholders::
     message    Message       a part of the sentence; empty for nothing
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -94,10 +96,10 @@ class Message(str):
         """In the language of whoever reads the page: templates ask for it."""
         return escape(self.in_language(self))
 
-    def __add__(self, other: str) -> str:
+    def __add__(self, other: str) -> Message:
         return join_messages((self, other))
 
-    def __radd__(self, other: str) -> str:
+    def __radd__(self, other: str) -> Message:
         return join_messages((other, self))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -154,7 +156,7 @@ def list_text(names: Iterable[str], at_most: int = MOST_LISTED) -> Message:
     rest = len(known) - at_most
     if rest > 0:
         shown = join_messages(known[:at_most], ", ")
-        return Message("{names:message} and {count:count} more", {"names": shown, "count": rest})
+        return message("{names:message} and {count:count} more", names=shown, count=rest)
     return Message("{names:names}", {"names": known})
 
 
@@ -190,10 +192,10 @@ def rendered(
 
 def _translated(kind: str, value: Any, translate: Callable[[Message], str], fill: Callable[[str, Mapping[str, str]], str]) -> str:
     if kind == "bytes" and abs(value) < 1000:
-        return rendered(Message("{count:count} bytes", {"count": value}), translate, fill)
+        return rendered(plural(value, "{count:count} byte", "{count:count} bytes"), translate, fill)
     if kind == "names":
         names = [rendered(one, translate, fill) for one in value]
-        return fill(translate(Message(", ", {})), {}).join(names)
+        return fill(translate(message(", ")), {}).join(names)
     if isinstance(value, Message):
         return rendered(value, translate, fill)
     return _english(kind, value)
@@ -211,6 +213,21 @@ def to_plain(value: Any) -> Any:
     return value
 
 
+def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
+    """The same sentence with other names and quotes in it: without secrets, or fit for a database."""
+    changed = {
+        name: with_texts(one, change)
+        if isinstance(one, Message)
+        else change(one)
+        if isinstance(one, str)
+        else [change(part) for part in one]
+        if isinstance(one, list)
+        else one
+        for name, one in shown.values.items()
+    }
+    return Message(shown.template, changed, shown.plural)
+
+
 def from_plain(value: Any) -> Any:
     """Inverse of :func:`to_plain`."""
     if isinstance(value, list):
@@ -220,13 +237,18 @@ def from_plain(value: Any) -> Any:
     return value
 
 
+def is_message(plain: Mapping[str, Any]) -> bool:
+    """Whether a decoded object of JSON is what :func:`to_plain` makes of a message."""
+    return {_TEMPLATE, "values"} <= plain.keys() <= {_TEMPLATE, "values", _PLURAL}
+
+
 def as_message(plain: dict[str, Any]) -> Any:
     """An object hook of JSON readers. A dict that is no message, or whose values do not fit, stays what it is."""
-    if _TEMPLATE not in plain or not plain.keys() <= {_TEMPLATE, "values", _PLURAL}:
+    if not is_message(plain):
         return plain
     try:
         return Message(plain[_TEMPLATE], plain["values"], plain.get(_PLURAL, ""))
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError):
         return plain
 
 

@@ -62,7 +62,7 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
             if address:
                 found.append(_target(address, cluster_id))
                 continue
-            why = message("nobody leads it now; it stays as it was")
+            why: str = message("nobody leads it now; it stays as it was")
         except ValueError as error:
             why = str(error)
         unled.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))

@@ -7,10 +7,10 @@ from ingest.errors import Refused
 from ingest.messages import message
 
 _NAMED = {
-    "": message("yyyy-MM-dd HH:mm:ss,SSS"),
-    "DEFAULT": message("yyyy-MM-dd HH:mm:ss,SSS"),
-    "DEFAULT_MICROS": message("yyyy-MM-dd HH:mm:ss,SSSSSS"),
-    "DEFAULT_PERIOD": message("yyyy-MM-dd HH:mm:ss.SSS"),
+    "": "yyyy-MM-dd HH:mm:ss,SSS",
+    "DEFAULT": "yyyy-MM-dd HH:mm:ss,SSS",
+    "DEFAULT_MICROS": "yyyy-MM-dd HH:mm:ss,SSSSSS",
+    "DEFAULT_PERIOD": "yyyy-MM-dd HH:mm:ss.SSS",
     "ISO8601": "yyyy-MM-dd'T'HH:mm:ss,SSS",
     "ISO8601_PERIOD": "yyyy-MM-dd'T'HH:mm:ss.SSS",
     "ISO8601_BASIC": "yyyyMMdd'T'HHmmss,SSS",

@@ -16,7 +16,7 @@ HIGH_OUTPUT = 0.65
 """An idle output keeps one buffer for each subpartition: nearly half of its pool where there are many."""
 
 PoolState = Literal["flows", "held", "origin", "output fills", "input fills"]
-TRANSITIONAL = (message("output fills"), message("input fills"))
+TRANSITIONAL = ("output fills", "input fills")
 WORDS: dict[PoolState, str] = {
     "flows": message("records flow"),
     "held": message("back-pressured by downstream"),
@@ -36,13 +36,13 @@ def pool_state(input: float | None, output: float | None, outputs_before: Iterab
         return None if is_output_full is None else "held" if is_output_full else "flows"
     if is_output_full:
         # 0 is what a local input reports, full or not.
-        return message("output fills") if input and input < HIGH_INPUT else "held"
+        return "output fills" if input and input < HIGH_INPUT else "held"
     if input is None:
         return None
     if input < HIGH_INPUT:
         return None if is_output_full is None else "flows"
     full = is_any_full(outputs_before)
-    return None if full is None else "origin" if full else message("input fills")
+    return None if full is None else "origin" if full else "input fills"
 
 
 def is_any_full(outputs: Iterable[float | None]) -> bool | None:

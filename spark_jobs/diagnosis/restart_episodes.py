@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from ingest.messages import message
 from spark_jobs.diagnosis.samples import Annotation, JobFailure, JobWindow, LogEvent
 from spark_jobs.diagnosis.window_contents import whole_since
 
@@ -25,7 +24,7 @@ SAME_MS = 1_000
 """Annotations are dated to the full second: a state change and an annotation closer than this are one restart."""
 BEFORE_MS = 2_000
 """A failure is dated a little before the restart that it causes."""
-DEPLOYED, RUNNING, FAILED = "task_deployed", message("task_state RUNNING"), message("task_state FAILED")
+DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"
 TASKMANAGER_LOST = "taskmanager_lost"
 """Kind of annotation, whose subject is the TaskManager."""
 READS = ("job_state", DEPLOYED, RUNNING, FAILED)

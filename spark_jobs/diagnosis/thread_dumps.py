@@ -93,13 +93,13 @@ def in_checkpoint(thread: DumpedThread) -> bool:
 def doing(thread: DumpedThread) -> Doing:
     methods = [method_of(frame) for frame in thread.frames]
     if any(method.startswith(_BUFFER) for method in methods):
-        return message("waits for room in its output")
+        return "waits for room in its output"
     if thread.state == "BLOCKED":
-        return message("is blocked by a lock")
+        return "is blocked by a lock"
     if any(method.startswith(_NATIVE_BACKEND) for method in methods[:2]):
-        return message("is in RocksDB")
+        return "is in RocksDB"
     if own_method(thread) is None and any(method in _MAILBOX for method in methods) and thread.state != "RUNNABLE":
-        return message("waits for work")
+        return "waits for work"
     return "runs" if thread.state == "RUNNABLE" and not (methods and methods[0] in _STANDS) else "waits"
 
 

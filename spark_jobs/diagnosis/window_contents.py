@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from ingest.messages import message
 from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, LogEvent
 
 WINDOW_MS = 60_000
@@ -28,7 +27,7 @@ MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
 """Of a log event."""
 
 OF_SUBTASKS = frozenset(
-    {"task_deployed", message("task_state RUNNING"), "checkpoint_sync_done", "checkpoint_async_started", "partition_state_request"}
+    {"task_deployed", "task_state RUNNING", "checkpoint_sync_done", "checkpoint_async_started", "partition_state_request"}
 )
 EVENT_KINDS = (
     "job_submitted",

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingest.flink_logs.reasons import reason_of
-from ingest.messages import message
 from spark_jobs.fold.rows import LINE, Row, iso, largest, newest_by, rank
 from spark_jobs.fold.triggers import TRIGGERED
 
@@ -24,8 +23,8 @@ EXCEPTION_CHARS = 16 * 1024
 
 # What a task throws crosses to the JobManager wrapped, so that its class need not be known there.
 _WRAPPER = re.compile(r"^org\.apache\.flink\.util\.SerializedThrowable: ")
-_CAUSE = message("\nCaused by: ")
-_BEFORE_1_14 = message(" bytes in ")
+_CAUSE = "\nCaused by: "
+_BEFORE_1_14 = " bytes in "
 _DECLINE = ("execution_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
 _LATE = ("vertex_id", "task", "subtask", "container", "host")
 

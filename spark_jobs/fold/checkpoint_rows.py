@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from ingest.messages import message
 from spark_jobs.fold import checkpoint_by_rest, checkpoint_phases
 from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 from spark_jobs.fold.triggers import CheckpointKey, key_of
@@ -53,7 +52,7 @@ class CheckpointRows:
         """Checkpoints that REST reported."""
         return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
 
-    def placed(self, executions: Iterable[Row]) -> message("tuple[CheckpointRows, list[Row]]"):
+    def placed(self, executions: Iterable[Row]) -> "tuple[CheckpointRows, list[Row]]":
         """With task and host filled in where they are known by now, and the lines that this changed."""
         known = {row["execution_id"]: row for row in executions}
         lines: list[Row] = []

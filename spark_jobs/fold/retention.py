@@ -11,7 +11,6 @@ from dataclasses import fields
 from operator import itemgetter
 from typing import Any
 
-from ingest.messages import message
 from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.samples import VertexGauges
 from spark_jobs.diagnosis.stack_traces import condensed
@@ -23,9 +22,9 @@ EVENTS_KEPT = 500
 """Of each kind."""
 JUDGED_AGAIN_MS = 600_000
 """A window of ten minutes ago may be judged again."""
-OF_OUTAGES = (message("task_state CANCELED"), message("task_state INITIALIZING"))
+OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
 """What tells the parts of a restart, besides what rules read; remembered as briefly as other lines of subtasks."""
-REMEMBERED = frozenset((*EVENT_KINDS, message("task_state FAILED"), *OF_OUTAGES, *events_read()))
+REMEMBERED = frozenset((*EVENT_KINDS, "task_state FAILED", *OF_OUTAGES, *events_read()))
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10

@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     # From the floor to the roof, as pyproject.toml orders them.
+    "webapp.messages.apps.MessagesConfig",
     "webapp.charts",
     "webapp.work",
     "webapp.fleet",
@@ -109,7 +110,7 @@ TEMPLATES = [
                 "webapp.lib.filters",
                 "webapp.lib.host_links",
                 "webapp.lib.silence_links",
-                "webapp.wording.filters",
+                "webapp.messages.filters",
             ],
         },
     },

@@ -40,7 +40,7 @@ def sentence(found: JobInFlight) -> str:
 
 def advice(found: JobInFlight) -> list[str]:
     """What to set, most useful first."""
-    lines = []
+    lines: list[str] = []
     if found.written_share is not None and found.written_share >= MUCH_OF_ALL:
         share = percent_text(found.written_share)
         lines.append(

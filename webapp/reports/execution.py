@@ -116,4 +116,4 @@ def _pdf(document: Document, folder: ReportFolder, language: str) -> str:
 
 def _give_up(report: IncidentReport, lease: Lease, why: str) -> None:
     with lease.writing():
-        IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK).update(state=ReportState.FAILED, error=why[:4000], step="")
+        IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK).update(state=ReportState.FAILED, error=why, step="")

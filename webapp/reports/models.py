@@ -7,6 +7,7 @@ from django.db import models
 
 from webapp.lib.scoped_rows import scoped
 from webapp.lib.uids import new_uid
+from webapp.messages.fields import MessageField, MessagesField
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.querysets import IncidentReportQuerySet
 
@@ -34,10 +35,10 @@ class IncidentReport(models.Model):
     progress = models.PositiveSmallIntegerField(default=0, help_text="0 … 100")
     step = models.CharField(max_length=200, blank=True, help_text="what is being done, in words")
     attempts = models.PositiveSmallIntegerField(default=0)
-    error = models.TextField(blank=True)
+    error = MessageField(blank=True)
     tone = models.CharField(max_length=16, blank=True, help_text="crit, warn, ok or unknown: the verdict of its first screen")
-    document = models.JSONField(null=True, blank=True)
-    without_pdf = models.TextField(blank=True, help_text="why there is no PDF")
+    document = MessagesField(null=True, blank=True)
+    without_pdf = MessageField(blank=True, help_text="why there is no PDF")
     digest_of = models.DateTimeField(null=True, blank=True, unique=True, help_text="end of the week that an automatic digest covers")
     asked_at = models.DateTimeField()
     made_at = models.DateTimeField(null=True, blank=True)

@@ -53,7 +53,7 @@ def verdict(found: JobResources) -> Verdict:
 def advice(found: JobResources, configuration: dict[str, str] | None) -> list[str]:
     """What to set, one sentence a part; option names are the same from Flink 1.10 to 2.3."""
     gc = max((one.gc_ratio for one in found.taskmanagers if one.gc_ratio is not None), default=0.0)
-    told = [_sentence(part, gc) for part in found.parts if part.state in ("tight", "spare")]
+    told: list[str] = [_sentence(part, gc) for part in found.parts if part.state in ("tight", "spare")]
     spare = sum(part.spare_bytes for part in found.parts)
     process = size_bytes((configuration or {}).get(_PROCESS), 0)
     if spare and process:
@@ -95,7 +95,7 @@ def _sentence(part: MemoryPart, gc_ratio: float) -> str:
 
 
 def unknown(found: JobResources) -> list[str]:
-    told = []
+    told: list[str] = []
     if found.slots is None:
         told.append(message("Flink before 1.13 does not say whose slots are: all TaskManagers of the cluster are shown."))
     lacking = [part.name for part in found.parts if part.state == "unknown" and part.name != OVERHEAD]

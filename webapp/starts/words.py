@@ -72,7 +72,7 @@ def verdict(found: JobStarts) -> Verdict:
 
 def about_jars(found: JarDownloads) -> list[str]:
     """Sentences on what a deployment sends, and on what is not known of it."""
-    said = []
+    said: list[str] = []
     if found.processes:
         longest = found.downloads[0].at_most_ms
         took = message("; the longest took at most {longest:name}", longest=duration_text(longest)) if longest is not None else ""

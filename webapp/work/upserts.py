@@ -97,7 +97,7 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
             if name in table.key:
                 return partial(bounded, longest=longest, unique=True) if longest else clean_text
             return lambda text: bounded(discreet_text(text), longest, unique=False) if longest else clean_text(discreet_text(text))
-        case "json":
+        case "json" | "message" | "messages":
             return discreet_json
         case "real":
             return _finite

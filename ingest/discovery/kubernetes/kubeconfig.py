@@ -66,7 +66,7 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
 
 def _content(given: dict[str, Any], key: str, folder: Path) -> str:
     """Of ``key`` (a path, relative to the file) or ``key-data`` (base64 of PEM); data goes first, as in client-go."""
-    data = _text(given, message("{key:message}-data", key=key), longest=1024 * 1024)
+    data = _text(given, f"{key}-data", longest=1024 * 1024)
     if data:
         try:
             return base64.b64decode(data, validate=True).decode()

@@ -113,7 +113,9 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
 def _calls(sample: StorageJobSample, limits: Limits) -> Iterator[Evidence]:
     if sample.calls_per_s is not None and not sample.ended:
         note = message(
-            "{calls:count} of one checkpoint, one every {interval_ms:duration}", calls=sample.calls, interval_ms=sample.interval_ms or 0
+            "{calls:count} of one checkpoint, one every {interval_ms:duration}",
+            calls=sample.calls or 0,
+            interval_ms=sample.interval_ms or 0,
         )
         yield limits.compared(
             message("name service"), sample.calls_per_s, "calls/s", ">=", f"{RULE}.calls_per_s", sample.audited_at_ms, note
@@ -138,7 +140,7 @@ def _pace(sample: StorageJobSample) -> str:
     files = (
         message(
             " Of the {files_written:count} files it writes there would be {join:name}.",
-            files_written=sample.files_written,
+            files_written=sample.files_written or 0,
             join=" or ".join(parts),
         )
         if parts
@@ -148,7 +150,7 @@ def _pace(sample: StorageJobSample) -> str:
         " One checkpoint costs {calls:count} calls, {calls_per_s:count} a second at "
         "its interval; twice the interval would halve that.{files:message} The page "
         "File system calls of the job compares all of these.",
-        calls=sample.calls,
+        calls=sample.calls or 0,
         calls_per_s=sample.calls_per_s,
         files=files,
     )

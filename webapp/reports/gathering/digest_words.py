@@ -89,7 +89,7 @@ def _actions(week: Week) -> tuple[Point, ...]:
 
 
 def _impact(week: Week) -> tuple[str, ...]:
-    said = []
+    said: list[str] = []
     settled = week.completed + week.failed
     if settled:
         said.append(

@@ -68,7 +68,7 @@ def unknowns(
     stories: Sequence[JobStory], clusters: Mapping[str, Cluster], missing: Sequence[JobKey], scope: ReportScope, now: datetime
 ) -> tuple[str, ...]:
     """Sentences. One query for what rules lacked, one for skipped inputs."""
-    said = [
+    said: list[str] = [
         message("Nothing is known of job {name:name} on {name2:name}.", name=texts.name(key.job_id), name2=texts.name(key.cluster))
         for key in missing
     ]
@@ -115,7 +115,7 @@ def unknowns(
 
 
 def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
-    said = []
+    said: list[str] = []
     if story.judged_at is None:
         said.append(message("{name:name}: no rule has judged it yet.", name=story.name))
     elif not story.ended_at and not story.is_recording and story.judged_at < scope.end - _A_LITTLE:

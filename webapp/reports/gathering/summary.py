@@ -116,7 +116,7 @@ def _headline(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
 
 def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> tuple[str, ...]:
     several = len(stories) > 1
-    lines = []
+    lines: list[str] = []
     for story in stories[:MOST_LINES]:
         said = _checkpoints(story, brief=several)
         if several:
@@ -329,7 +329,7 @@ def _downtime(story: JobStory) -> list[str]:
         )
     known = [one for one in story.outages if one.downtime_ms is not None]
     least = [one for one in story.outages if one.downtime_ms is None]
-    said = []
+    said: list[str] = []
     if known:
         each = join_messages(
             (

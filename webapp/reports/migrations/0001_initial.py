@@ -5,6 +5,8 @@ import webapp.reports.models
 from django.conf import settings
 from django.db import migrations, models
 
+import webapp.messages.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -55,13 +57,13 @@ class Migration(migrations.Migration):
                 ("progress", models.PositiveSmallIntegerField(default=0, help_text="0 … 100")),
                 ("step", models.CharField(blank=True, help_text="what is being done, in words", max_length=200)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
-                ("error", models.TextField(blank=True)),
+                ("error", webapp.messages.fields.MessageField(blank=True)),
                 (
                     "tone",
                     models.CharField(blank=True, help_text="crit, warn, ok or unknown: the verdict of its first screen", max_length=16),
                 ),
-                ("document", models.JSONField(blank=True, null=True)),
-                ("without_pdf", models.TextField(blank=True, help_text="why there is no PDF")),
+                ("document", webapp.messages.fields.MessagesField(blank=True, null=True)),
+                ("without_pdf", webapp.messages.fields.MessageField(blank=True, help_text="why there is no PDF")),
                 (
                     "digest_of",
                     models.DateTimeField(blank=True, help_text="end of the week that an automatic digest covers", null=True, unique=True),

@@ -1,9 +1,11 @@
 """What thresholds are called on pages: the words of their keys."""
 
+from django.utils.translation import pgettext
+
 from spark_jobs.diagnosis.registry import all_rules
 from spark_jobs.diagnosis.thresholds import Threshold
-from webapp.wording.sentences import THRESHOLD_NAMES
 
+CONTEXT = "threshold"
 _UNITS = ("s", "ms", "h", "bytes", "ratio")
 
 
@@ -15,9 +17,8 @@ def words_of_key(threshold: Threshold, rule_id: str) -> str:
 
 def threshold_name(threshold: Threshold, rule_id: str) -> str:
     """In the language of the page."""
-    words = words_of_key(threshold, rule_id)
-    return str(THRESHOLD_NAMES.get(words, words))
+    return pgettext(CONTEXT, words_of_key(threshold, rule_id))
 
 
 def all_words() -> list[str]:
-    return sorted({words_of_key(threshold, rule.id) for rule in all_rules().values() for threshold in rule.thresholds})
+    return sorted({words_of_key(one, rule.id) for rule in all_rules().values() for one in rule.thresholds})
