@@ -94,7 +94,7 @@ class Message(str):
 
     def __html__(self) -> str:
         """In the language of whoever reads the page: templates ask for it."""
-        return escape(self.in_language(self))
+        return escape(type(self).in_language(self))
 
     def __add__(self, other: str) -> Message:
         return join_messages((self, other))

@@ -24,7 +24,7 @@ def walk(reading: Reading) -> Iterator[Piece]:
     window, dialect = reading.window, reading.dialect
     checkpoint_id = window.size(message("the id of the checkpoint"))
     masters = tuple(_master_state(reading) for _ in range(window.bounded_count(MOST_MASTER_STATES, message("master states"))))
-    operators = window.bounded_count(MOST_OPERATORS, "operators")
+    operators = window.bounded_count(MOST_OPERATORS, message("operators"))
     yield Header(checkpoint_id, dialect, masters, operators)
     for _ in range(operators):
         yield from _operator(reading)

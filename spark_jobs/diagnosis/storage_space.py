@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ingest.messages import message, plural
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Severity
 from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -55,7 +55,7 @@ def _share_of_root(sample: StorageRootSample, part: Share) -> float:
 def clean_up_step(sample: StorageRootSample, what: str) -> str:
     """How to get rid of ``what``, or what bars it first."""
     barred = (
-        message(" First resolve what prevents it: {join:name}.", join=", ".join(sample.clean_up_barred_by))
+        message(" First resolve what prevents it: {reasons:text}.", reasons=join_messages(sample.clean_up_barred_by, ", "))
         if sample.clean_up_barred_by
         else ""
     )

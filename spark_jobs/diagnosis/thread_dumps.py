@@ -90,6 +90,9 @@ def in_checkpoint(thread: DumpedThread) -> bool:
     return any(method_of(frame).endswith(_CHECKPOINT) for frame in thread.frames)
 
 
+_WORDS: Mapping[Doing, str] = {"runs": message("runs"), "waits": message("waits")}
+
+
 def doing(thread: DumpedThread) -> Doing:
     methods = [method_of(frame) for frame in thread.frames]
     if any(method.startswith(_BUFFER) for method in methods):
@@ -125,7 +128,7 @@ def sentence(thread: DumpedThread) -> str:
         )
     method = own or innermost
     if not method:
-        return message("{what:message}{held:message}{checkpoint:message}", what=what, held=held, checkpoint=checkpoint)
+        return message("{what:text}{held:message}{checkpoint:message}", what=_WORDS.get(what, what), held=held, checkpoint=checkpoint)
     # Each a sentence of its own, which is translated as such.
     if what == "is in RocksDB":
         return message(

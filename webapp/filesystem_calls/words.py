@@ -1,6 +1,6 @@
 """What calls are called and what they come to, in words."""
 
-from ingest.messages import message, plural
+from ingest.messages import join_messages, message, plural
 from spark_jobs.filesystem_calls.calls import Calls
 from webapp.filesystem_calls.job_audit import JobAudit
 from webapp.filesystem_calls.job_calls import JobCalls
@@ -147,7 +147,7 @@ def floor_sentence(found: WhatIfs) -> str:
         )
         for one in found.floors
     ]
-    return message("Shortest interval at which it stays within a rate, over time: {parts:text}.", parts=", ".join(parts))
+    return message("Shortest interval at which it stays within a rate, over time: {parts:text}.", parts=join_messages(parts, ", "))
 
 
 def what_if_rows(found: WhatIfs) -> list[dict[str, str]]:

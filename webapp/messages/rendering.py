@@ -26,7 +26,7 @@ def localised(text: str) -> str:
 def _template(message: Message) -> str:
     template = message.template
     if not any(map(str.isalpha, _PLACEHOLDER.sub("", template))):
-        return template if template != ", " else gettext(", ")
+        return template.replace(", ", gettext(", "))
     if message.plural:
         return ngettext(template, message.plural, message.number)
     found = gettext(template)

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.utils.translation import gettext
-
-from ingest.messages import message
+from ingest.messages import join_messages, message
 from webapp.lib.flink_values import size_bytes
 from webapp.lib.quantities import binary_text, bytes_text
 from webapp.resources.budget import BUSY_GC_RATIO, HEAP, MANAGED, OVERHEAD, MemoryPart
@@ -28,14 +26,17 @@ class Verdict:
 
 def verdict(found: JobResources) -> Verdict:
     if found.tight:
-        names = message(", ").join(
-            message(
-                "{part:name} ({used:name} of {configured:name})",
-                part=part.name,
-                used=bytes_text(part.used_bytes),
-                configured=bytes_text(part.configured_bytes),
-            )
-            for part in found.tight
+        names = join_messages(
+            (
+                message(
+                    "{part:name} ({used:name} of {configured:name})",
+                    part=part.name,
+                    used=bytes_text(part.used_bytes),
+                    configured=bytes_text(part.configured_bytes),
+                )
+                for part in found.tight
+            ),
+            ", ",
         )
         return Verdict("warn", "◆", message("Close to its limit: {names:text}.", names=names))
     if found.spare_bytes:
@@ -103,7 +104,7 @@ def unknown(found: JobResources) -> list[str]:
         told.append(
             message(
                 "Not known: {parts:name}. Of the heap it is known once a collection ran in the hour looked at.",
-                parts=message(", ").join(map(gettext, lacking)),
+                parts=join_messages(lacking, ", "),
             )
         )
     minutes = max((one.at - one.since).total_seconds() / 60 for one in found.taskmanagers)

@@ -6,7 +6,7 @@ A job in a terminal state is never stalled, and one is judged at its own newest 
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ingest.messages import message, plural
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, FLINK_TIMEOUT_MS, by_time, checkpoints_are_off, completed, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
 from spark_jobs.diagnosis.registry import rule
@@ -130,7 +130,13 @@ def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
             "None was even started: some task is not running (one that has finished, "
             "before 1.14), the coordinator has stopped, or the minimum pause is never over."
         )
-    reported = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts_of(one.outcome for one in tried).items())
+    reported = join_messages(
+        (
+            message("{count:number} {outcome:text}", count=count, outcome=outcome.replace("_", " "))
+            for outcome, count in counts_of(one.outcome for one in tried).items()
+        ),
+        ", ",
+    )
     return message(
         "Of {tried:message} since then none completed: {reported:name}.",
         tried=plural(len(tried), "{count:count} checkpoint", "{count:count} checkpoints"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from statistics import median_low
 from typing import Any
 
-from ingest.messages import message, plural, subtask_text
+from ingest.messages import join_messages, message, plural, subtask_text
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobStart, JobWindow
@@ -84,7 +84,7 @@ def _finding(window: JobWindow, limits: Limits, start: JobStart, longer: list[tu
     phase = _phase_of(slowest) if slowest else longer[0][0] if longer else "restore"
     words: Any = {
         "title": _title(start, slowest, longer),
-        "cause": " ".join([*_held_up(start, slowest), *_compared(longer)]),
+        "cause": join_messages([*_held_up(start, slowest), *_compared(longer)], " "),
         "next_step": _NEXT_STEPS[phase],
         "evidence": _evidence(limits, start, slowest, longer, holds),
         "seen_at_ms": start.running_at_ms,

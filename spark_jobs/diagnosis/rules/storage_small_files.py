@@ -7,7 +7,7 @@ round trip in the asynchronous part of a checkpoint and in a restore.
 
 from collections.abc import Iterator
 
-from ingest.messages import message, plural
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
@@ -139,9 +139,9 @@ def _pace(sample: StorageJobSample) -> str:
         )
     files = (
         message(
-            " Of the {files_written:count} files it writes there would be {join:name}.",
+            " Of the {files_written:count} files it writes there would be {ways:message}.",
             files_written=sample.files_written or 0,
-            join=" or ".join(parts),
+            ways=join_messages(parts, message(" or ")),
         )
         if parts
         else ""

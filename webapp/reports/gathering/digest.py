@@ -36,7 +36,7 @@ def gather(
     return Document(
         kind=DIGEST,
         uid=uid,
-        title=message("Fleet digest, {start:message}", start=digest_words.days_text(start, end)),
+        title=message("Fleet digest, {days:name}", days=digest_words.days_text(start, end)),
         made_at=made_at,
         made_by=made_by,
         start=start,

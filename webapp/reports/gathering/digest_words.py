@@ -70,7 +70,7 @@ def _causes(week: Week) -> tuple[Point, ...]:
         Point(
             title,
             message(
-                "{count:message} on {jobs:message}. The worst: {title:message}.",
+                "{count:message} on {jobs:message}. The worst: {title:text}.",
                 count=plural(count, "{count:count} time", "{count:count} times"),
                 jobs=plural(jobs, "{count:count} job", "{count:count} jobs"),
                 title=worst.title,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ingest.messages import message
+from ingest.messages import join_messages, message
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import UNKNOWN
 from webapp.reports import texts
@@ -33,7 +33,7 @@ def tables(job: JobCurrent) -> Iterator[Table]:
         (message("Operator"), message("State"), message("Kind"), message("Time-to-live")),
         rows,
         (),
-        " ".join(filter(None, note)),
+        join_messages(note, " "),
     )
 
 

@@ -59,9 +59,9 @@ def title(stories: Sequence[JobStory], findings: Sequence[ReportedFinding], head
         )
     worst = symptom([one for one in findings if is_notable(one)])
     return message(
-        "{name:name}: {words:message}",
+        "{name:name}: {trouble:text}",
         name=stories[0].name,
-        words=worst.rule_title[:1].lower() + worst.rule_title[1:] if worst else headline[:1].lower() + headline[1:],
+        trouble=worst.rule_title if worst else headline,
     )
 
 
@@ -121,7 +121,9 @@ def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
         said = _checkpoints(story, brief=several)
         if several:
             worst = symptom(of_job(notable, story.cluster, story.job_id))
-            lines.append(f"{story.name}: {' '.join([f'{worst.title}.' if worst else '', *said]).strip() or 'nothing found.'}")
+            of_worst = [message("{title:text}.", title=worst.title)] if worst else []
+            found = join_messages([*of_worst, *said], " ") or message("nothing found.")
+            lines.append(message("{name:name}: {found:message}", name=story.name, found=found))
         else:
             lines += said
     if len(stories) > MOST_LINES:
@@ -130,9 +132,12 @@ def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
 
 
 def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
-    figures, said = story.checkpoints, []
+    figures = story.checkpoints
+    said: list[str] = []
     if figures.settled:
-        parts = ", ".join(f"{count_text(count)} {outcome}" for outcome, count in figures.by_outcome.items())
+        parts = join_messages(
+            (message("{count:count} {outcome:name}", count=count, outcome=outcome) for outcome, count in figures.by_outcome.items()), ", "
+        )
         hours = message(" (by whole hours, savepoints included)") if figures.by_hours else ""
         if figures.completed == figures.settled:
             said.append(
@@ -141,11 +146,11 @@ def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
         else:
             said.append(
                 message(
-                    "{failed:name} of {settled:name} checkpoints failed{hours:message}{words:name}.",
+                    "{failed:name} of {settled:name} checkpoints failed{hours:message}{words:message}.",
                     failed=count_text(figures.failed),
                     settled=count_text(figures.settled),
                     hours=hours,
-                    words="" if brief else f": {parts}",
+                    words="" if brief else message(": {parts:message}", parts=parts),
                 )
             )
     elif figures.interval_ms is None:
@@ -218,7 +223,7 @@ def _cause(finding: ReportedFinding) -> str:
 
 def _lead(finding: ReportedFinding, stories: Sequence[JobStory]) -> str:
     return (
-        message("{job_name:name}: {title:message}", job_name=finding.job_name, title=finding.title)
+        message("{job_name:name}: {title:text}", job_name=finding.job_name, title=finding.title)
         if len(stories) > 1 and finding.job_id
         else finding.title
     )
@@ -232,7 +237,7 @@ def _actions(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) ->
             Point(
                 one.rule_title
                 if len(stories) < 2
-                else message("{job_name:name}: {rule_title:message}", job_name=one.job_name, rule_title=one.rule_title),
+                else message("{job_name:name}: {rule_title:text}", job_name=one.job_name, rule_title=one.rule_title),
                 one.next_step,
             ),
         )

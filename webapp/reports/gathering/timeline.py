@@ -151,7 +151,7 @@ def _savepoint(one: Outline, name: str) -> Moment:
         "savepoint",
         tone,
         message("Savepoint {checkpoint_id:number} {outcome:name}", checkpoint_id=one.checkpoint_id, outcome=one.outcome),
-        ", ".join([*took, *wrote]),
+        join_messages([*took, *wrote], ", "),
         job_name=name,
     )
 
@@ -161,15 +161,15 @@ def _of_finding(finding: ReportedFinding) -> Moment:
     kind = "pressure" if finding.rule.startswith("pressure.") else "finding"
     until = finding.last_seen if finding.last_seen > finding.first_seen else None
     detail = (
-        message("{rule_title:message}. Still open.", rule_title=finding.rule_title)
+        message("{rule_title:text}. Still open.", rule_title=finding.rule_title)
         if finding.is_open
-        else message("{rule_title:message}.", rule_title=finding.rule_title)
+        else message("{rule_title:text}.", rule_title=finding.rule_title)
     )
     return Moment(
         finding.first_seen,
         kind,
         tone,
-        message("Found: {title:message}", title=finding.title),
+        message("Found: {title:text}", title=finding.title),
         detail,
         until,
         finding.job_name if finding.job_id else "",
@@ -180,9 +180,7 @@ def _of_alert(alert: ReportedAlert) -> Iterable[Moment]:
     if alert.fired_at:
         tone = _TONE_OF_SEVERITY.get(alert.severity, "done")
         again = message("It fired {firings:number} times.", firings=alert.firings) if alert.firings > 1 else ""
-        yield Moment(
-            alert.fired_at, "alert", tone, message("Alert fired: {title:message}", title=alert.title), again, job_name=alert.job_name
-        )
+        yield Moment(alert.fired_at, "alert", tone, message("Alert fired: {title:text}", title=alert.title), again, job_name=alert.job_name)
     if alert.acknowledged_at:
         said = f"“{alert.comment}”" if alert.comment else ""
         yield Moment(
@@ -190,7 +188,7 @@ def _of_alert(alert: ReportedAlert) -> Iterable[Moment]:
             "alert",
             "done",
             message(
-                "{acknowledged_by:name} acknowledged: {title:message}",
+                "{acknowledged_by:name} acknowledged: {title:text}",
                 acknowledged_by=alert.acknowledged_by or "Somebody",
                 title=alert.title,
             ),
@@ -198,6 +196,4 @@ def _of_alert(alert: ReportedAlert) -> Iterable[Moment]:
             job_name=alert.job_name,
         )
     if alert.resolved_at:
-        yield Moment(
-            alert.resolved_at, "alert", "ok", message("Alert resolved: {title:message}", title=alert.title), job_name=alert.job_name
-        )
+        yield Moment(alert.resolved_at, "alert", "ok", message("Alert resolved: {title:text}", title=alert.title), job_name=alert.job_name)

@@ -9,13 +9,11 @@ from webapp.backend.job_backend import OF_ROCKSDB, job_backend
 from webapp.exactly_once import words as of_transactions
 from webapp.exactly_once.job_transactions import job_transactions
 from webapp.fleet.models import JobCurrent
-from webapp.in_flight import words as of_flight
-from webapp.in_flight.job_in_flight import job_in_flight
 from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.replication.job_replication import job_replication
 from webapp.reports import texts
 from webapp.reports.document import Table
-from webapp.reports.gathering import busy_vertices, state_expiry
+from webapp.reports.gathering import analysis_tables, busy_vertices, state_expiry
 from webapp.reports.gathering.scope import ReportScope
 from webapp.resources import words as of_resources
 from webapp.resources.lookup import look_up_resources
@@ -31,7 +29,7 @@ def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table
     yield from _backend(job, at)
     yield from state_expiry.tables(job)
     yield from _transactions(job, scope)
-    yield from _in_flight(job, at)
+    yield from analysis_tables.tables(job, scope.start, at, now)
     yield from _replication(job, now)
     dumped = job_threads(job, at, now)
     yield from busy_vertices.tables(job, scope, dumped)
@@ -88,22 +86,6 @@ def _transactions(job: JobCurrent, scope: ReportScope) -> Iterator[Table]:
         (message("Logged as lost"), count_text(len(sinks.lost))),
     )
     yield Table(message("Exactly-once"), (message("Of a transaction"), message("Time")), rows, (1,), of_transactions.verdict(found).word)
-
-
-def _in_flight(job: JobCurrent, at: datetime) -> Iterator[Table]:
-    found = job_in_flight(job, at)
-    if not found.persisted_bytes or found.vertices is None:
-        return
-    most = sorted(found.vertices, key=lambda one: -(one.inputs + one.outputs))[:MOST_ROWS]
-    size = found.segment_bytes
-    rows = [(texts.name(one.name), bytes_text(one.inputs * size), bytes_text(one.outputs * size)) for one in most]
-    yield Table(
-        message("In flight"),
-        (message("Vertex"), message("Before it at most"), message("Behind it at most")),
-        tuple(rows),
-        (1, 2),
-        of_flight.sentence(found),
-    )
 
 
 _COPY_WORDS = {
