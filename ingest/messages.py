@@ -261,9 +261,6 @@ def _check(template: str, name: str, kind: str, value: Any) -> None:
         fits = isinstance(value, Message) or value == ""
     else:
         fits = isinstance(value, str)
-    if not fits and __import__("os").environ.get("MSGDBG"):  # DEBUG
-        open("/tmp/cm/bad.log", "a").write(repr((template, name, kind, type(value).__name__, str(value)[:60])) + chr(10))
-        return  # DEBUG
     if not fits:
         raise TypeError(f"{template!r}: {name} is to be a {kind}, not {value!r}.")
 

@@ -22,4 +22,4 @@ def translated(text: Any) -> Any:
 @register.filter
 def unit(name: str) -> str:
     """'checkpoints' of a threshold, where no number stands before it."""
-    return COUNTED[name](2).replace("{count}", "").strip() if name in COUNTED else name
+    return COUNTED[name](2).replace("{count}", "").strip() if name in COUNTED else localised(name)

@@ -75,7 +75,7 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
         # Last: only this makes the report one that can be read.
         made = IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
             state=ReportState.DONE,
-            title=document.title[:400],
+            title=document.title,
             tone=document.summary.tone,
             document=document_json.to_plain(document),
             without_pdf=without_pdf,

@@ -22,7 +22,7 @@ class IncidentReport(models.Model):
 
     uid = models.CharField(max_length=40, unique=True, default=new_report_uid, editable=False)
     kind = models.CharField(max_length=16, choices=ReportKind.choices, default=ReportKind.INCIDENT)
-    title = models.CharField(max_length=400, blank=True)
+    title = MessageField(blank=True)
     jobs = models.JSONField(default=list, blank=True, help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest")
     cluster = models.CharField(max_length=100, blank=True, editable=False, help_text="all it says is of this one; empty: of the fleet")
     start = models.DateTimeField()

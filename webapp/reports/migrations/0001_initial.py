@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                         choices=[("incident", "incident report"), ("digest", "fleet digest")], default="incident", max_length=16
                     ),
                 ),
-                ("title", models.CharField(blank=True, max_length=400)),
+                ("title", webapp.messages.fields.MessageField(blank=True)),
                 (
                     "jobs",
                     models.JSONField(blank=True, default=list, help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest"),
