@@ -39,6 +39,8 @@ def reason_of(words: Sequence[str], error: Exception) -> tuple[str, bool]:
 
 
 def _in_short(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] == "pyspark":
+        return "Weir lacks Spark here: pip install 'weir[spark]'"
     lines = [line for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0].strip() if lines else 'no message'}"[:SHORT_CHARS]
 

@@ -11,10 +11,9 @@ from urllib.parse import urlsplit
 from ingest.discovery.documents import MAX_BYTES, from_json, from_yaml
 from ingest.discovery.kubernetes.reading import read_kubernetes
 from ingest.discovery.naming import listing_of
-from ingest.discovery.sources import DiscoverySource, Listing
+from ingest.discovery.sources import DiscoverySource, Listing, RefusedTarget
 from ingest.discovery.target_groups import MAX_TARGETS, Target, targets_of
 from ingest.discovery.yarn import APPLICATIONS, applications
-from ingest.discovery.zookeeper import leaders
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
@@ -50,7 +49,7 @@ async def _guarded(source: DiscoverySource) -> Listing:
             if source.files:
                 return await asyncio.to_thread(read_files, source)
             if source.zookeeper:
-                targets, unled = await asyncio.to_thread(leaders, source.zookeeper, source.root)
+                targets, unled = await asyncio.to_thread(_leaders, source)
                 listing = listing_of(source, targets)
                 return replace(listing, refused=(*listing.refused, *unled))
             if source.yarn:
@@ -73,6 +72,14 @@ async def _guarded(source: DiscoverySource) -> Listing:
                 "{place:name} could not be read: {error:text}. {check:message}", place=source.place, error=str(error), check=_CHECK
             )
         )
+
+
+def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]]:
+    try:
+        from ingest.discovery.zookeeper import leaders
+    except ModuleNotFoundError as error:
+        raise Skipped(message("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'")) from error
+    return leaders(source.zookeeper, source.root)
 
 
 async def _answer(source: DiscoverySource, url: str) -> object:

@@ -3,6 +3,4 @@
 import fsspec
 
 for _scheme in ("webhdfs", "swebhdfs"):
-    fsspec.register_implementation(
-        _scheme, "ingest.network.webhdfs.WebHdfs", clobber=True, errtxt="WebHDFS needs a library: pip install 'weir[webhdfs]'"
-    )
+    fsspec.register_implementation(_scheme, "ingest.network.webhdfs.WebHdfs", clobber=True)

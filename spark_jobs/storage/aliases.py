@@ -20,7 +20,8 @@ from spark_jobs.storage.arrays import column
 from spark_jobs.storage.layout_columns import is_candidate
 from spark_jobs.storage.verdicts import PATHS
 
-_TAIL = r"(?s)/(?P<tail>(?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)\z"
+# Of directories named like jobs, the last: those above differ from mount to mount.
+_TAIL = r"(?s)^.*/(?P<tail>(?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)\z"
 _TEXT, _INT = pa.string(), pa.int64()
 _NAMED = pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("end", _TEXT)])
 ENDS = {"listed": _NAMED, "referred": _NAMED, "named": _NAMED.append(pa.field("root_no", _INT))}

@@ -150,8 +150,10 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     )
     chains = _chains(sums, jobs_of.keys, roots)
     needed, all_needed = lineage.needed_jobs(metadata, restores, chains, jobs, held)
-    unread = history.unread(sums.rows("unread_checkpoints"), metadata, jobs, sole, roots)
-    known = directories.Known(owned, needed, all_needed, {doubt["audit_id"] for doubt in all_doubts})
+    unlisted = plain_rows(engine.collected(of_paths["unlisted_metadata"]))
+    unread = history.unread(sums.rows("unread_checkpoints"), metadata, unlisted, jobs, sole, roots)
+    unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole)
+    known = directories.Known(owned, needed, all_needed, {doubt["audit_id"] for doubt in all_doubts}, unfound)
     of_directories = directories.judged_directories(held, roots, known)
     files = engine.run(
         verdicts.judged_files,

@@ -16,7 +16,7 @@ from spark_jobs.storage.plain import is_below
 
 KNOWN_OF_FILE = ("first_seen_at", "unreferenced_since", "last_referred_at", "last_referrer", "vanished_referrer")
 """Columns of ``storage_file`` that the next audit starts from."""
-KNOWN_FILES = pa.schema([arrow_schema(STORAGE_FILE).field(name) for name in ("root", "path", *KNOWN_OF_FILE)])
+KNOWN_FILES = pa.schema([arrow_schema(STORAGE_FILE).field(name) for name in ("root", "path", "modified", *KNOWN_OF_FILE)])
 """``storage_file``, ``storage_live`` and ``storage_absent`` as the next audit reads them."""
 REFERRED = pa.schema([("metadata_path", pa.string()), ("path", pa.string())])
 """``storage_reference`` and ``storage_pending`` as the next audit reads them."""
@@ -55,16 +55,27 @@ def files_of_roots(known: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
 
 
 def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
-    """Whether a ``_metadata`` is gone can be known below audited roots only."""
-    of = column(referred, "metadata_path").dictionary_encode()
+    """Whether a ``_metadata`` is gone can be known below audited roots only. One elsewhere, which nobody looks at any more,
+    goes on referring to files below the audited roots."""
+    of, paths = column(referred, "metadata_path").dictionary_encode(), column(referred, "path")
     at = of.indices.to_numpy(zero_copy_only=False)
     parts, is_mine = [], np.zeros(len(at), np.bool_)
-    for audit_id, root in _audited(roots):
-        if (below := arrays.flags(are_below(of.dictionary, root))).any():
-            found = below[at]
+
+    def take(audit_id: str, found: Flags) -> None:
+        if found.any():
             rows = referred.filter(pa.array(found))
             parts.append(rows.append_column("audit_id", pa.repeat(audit_id, rows.num_rows)))
-            is_mine |= found
+
+    for audit_id, root in _audited(roots):
+        if (below := arrays.flags(are_below(of.dictionary, root))).any():
+            take(audit_id, below[at])
+            is_mine |= below[at]
+    elsewhere = np.flatnonzero(~is_mine)
+    for audit_id, root in _audited(roots) if len(elsewhere) else ():
+        found = np.zeros(len(at), np.bool_)
+        found[elsewhere] = arrays.flags(are_below(paths.take(pa.array(elsewhere)), root))
+        take(audit_id, found)
+        is_mine |= found
     return Carried(_all(parts, REFERRED), referred.filter(pa.array(~is_mine)))
 
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from spark_jobs.storage.owners import JOB, JOB_DIRECTORY, SHARED_ID
-from spark_jobs.storage.plain import US_PER_H, Key, Row, by, is_at_most, is_less, key_of, keys, largest, smallest
+from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, SHARED_ID, is_of_time
+from spark_jobs.storage.plain import US_PER_H, US_PER_S, Key, Row, by, is_at_most, is_less, key_of, keys, largest, smallest
 from spark_jobs.storage.reference_sums import COMPARED, FIGURES
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
@@ -76,8 +76,6 @@ def judged(checkpoints: Iterable[Row], weaned: Iterable[Row], roots: Iterable[Ro
 
 def _is_waste(row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Row, age_from: int | None) -> bool:
     guard = root["as_of"] - int(root["age_guard_h"]) * US_PER_H
-    left_up_to = largest(heir["from_checkpoint_id"] for heir in succeeded)
-    left_at = largest(heir["restored_at"] for heir in succeeded)
     needed_still = any(not heir["weaned"] and not heir["ended"] for heir in heirs)
     return bool(
         not row["is_savepoint"]
@@ -90,14 +88,22 @@ def _is_waste(row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Ro
         and not root["any_blind"]
         # One of an earlier run under the same id is not what the later run's successor took over.
         and is_at_most(row["started_at"], row["modified"], unknown=not row["job_directory"].endswith(SHARED_ID))
-        and is_at_most(row["checkpoint_id"], left_up_to)
+        and any(_has_left_behind(heir, row, guard) for heir in succeeded)
+        # What it refers to may go only where its own file may.
+        and is_at_most(age_from, guard)
+        and is_less(age_from, row["in_flight_since"], unknown=True)
+    )
+
+
+def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
+    """Whether this heir alone proves it: what one took of one run and another of the next says nothing of what lies between."""
+    left_up_to, left_at = heir["from_checkpoint_id"], heir["restored_at"]
+    return (
+        is_at_most(row["checkpoint_id"], left_up_to)
         # A later one than the job is known to have completed was written by somebody unknown.
         and is_at_most(left_up_to, row["last_completed_id"])
         # A job that starts again under its id counts from 1 again: these are not the same ones.
         and is_at_most(row["modified"], left_at)
-        # What it refers to may go only where its own file may.
-        and is_at_most(age_from, guard)
-        and is_less(age_from, row["in_flight_since"], unknown=True)
         # One that went on after the other was restored was copied, not succeeded; its last
         # checkpoint may not be listed yet.
         and is_at_most(row["last_completed_at"], smallest((left_at, guard)), unknown=True)
@@ -117,33 +123,60 @@ def weaned_restores(checkpoints: Iterable[Row], restores: Iterable[Row], sole: S
     for job in restores:
         of_job = own.get(key_of(job, JOB), [])
         whole = [row for row in of_job if row["seen"] and row["self_contained"] and row["resolvable"]]
-        whole_at, whole_id = largest(row["modified"] for row in whole), largest(row["checkpoint_id"] for row in whole)
-        # A restored job goes on counting: a lower number is of somebody else who writes there.
-        counts_on = is_less(job["from_checkpoint_id"], whole_id, unknown=True)
         weaned.append(
             job
             | {
-                "weaned": bool(job["seen"]) and is_less(job["restored_at"], whole_at) and counts_on,
+                "weaned": bool(job["seen"]) and any(_is_since_restore(row, job) for row in whole),
                 "is_own": (*key_of(job, JOB), job["from_job_directory"]) in homes,
-                "read_id": largest(row["checkpoint_id"] for row in of_job),
             }
         )
-    # Who claims a checkpoint deletes it in the end, and then needs it no more.
+    left = _left(weaned, sole)
+    return [
+        job | {"ended": bool(job["terminal"] and job["seen"]) and _is_accounted(job, own.get(key_of(job, JOB), ()), left)} for job in weaned
+    ]
+
+
+def last_unfound(checkpoints: Iterable[Row], weaned: Iterable[Row], jobs: Iterable[Row], sole: Sequence[Row]) -> set[Key]:
+    """``JOB`` of those that ended and of which nobody knows where the last checkpoint is: somebody may have put it elsewhere.
+
+    What it refers to may lie in the directory of its job. ``checkpoints`` are :func:`owned`.
+    """
+    own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
+    left = _left(weaned, sole)
+    ended = (job for job in jobs if job["terminal"] and job["last_completed_id"] is not None)
+    return {key_of(job, JOB) for job in ended if not _is_accounted(job, own.get(key_of(job, JOB), ()), left)}
+
+
+def _left(weaned: Iterable[Row], sole: Iterable[Row]) -> dict[Key, int | None]:
+    """``JOB`` → the last checkpoint that a job took over: who claims one deletes it in the end, and then needs it no more."""
     succeeded = by((job for job in weaned if job["weaned"] and not job["is_own"]), "audit_id", "from_job_directory")
     left: dict[Key, list[int | None]] = {}
     for home in sole:
         heirs = succeeded.get((home["audit_id"], home["job_directory"]), ())
         left.setdefault(key_of(home, JOB), []).extend(heir["from_checkpoint_id"] for heir in heirs)
-    return [job | {"ended": _has_ended(job, largest(left.get(key_of(job, JOB), ())))} for job in weaned]
+    return {job: largest(numbers) for job, numbers in left.items()}
 
 
-def _has_ended(job: Row, left_id: int | None) -> bool:
-    last_id = job["last_completed_id"]
-    ended = job["checkpoints_ended"] or ()
-    discarded = last_id is not None and any(end["checkpoint_id"] == last_id and end["discarded"] for end in ended)
-    is_gone = job["keeps_last"] is False or discarded or is_at_most(last_id, left_id)
-    accounted = job["last_completed_at"] is None or is_at_most(last_id, job["read_id"]) or is_gone
-    return bool(job["terminal"] and job["seen"] and accounted)
+def _is_since_restore(row: Row, job: Row) -> bool:
+    """A restored job goes on counting: a lower number is of somebody else who writes there."""
+    counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
+    return counts_on and is_less(job["restored_at"], row["modified"])
+
+
+def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) -> bool:
+    """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat where applications
+    start again under the id that all have: one of an earlier run is another one."""
+    last_id, last_at = job["last_completed_id"], job["last_completed_at"]
+    if last_at is None or job["keeps_last"] is False or is_at_most(last_id, left.get(key_of(job, JOB))):
+        return True
+    ends = [end for end in job["checkpoints_ended"] or () if end["discarded"] and end["checkpoint_id"] == last_id]
+    if last_id is not None and any(end["triggered_at"] is None or is_of_time(last_at, end) for end in ends):
+        return True
+    since = None
+    if job["started_at"] is not None and job["job_id"] == SHARED_ID:
+        # A JobManager that takes over starts a job anew, which need not complete a checkpoint before it ends.
+        since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
+    return any(is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since) for row in own)
 
 
 def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:

@@ -21,6 +21,8 @@ class Known:
     all_needed: set[str]
     """Audits in which a snapshot lies whose job nobody can tell."""
     doubted: set[str]
+    unfound: set[Key]
+    """``JOB`` of those whose last checkpoint nobody found."""
 
 
 def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) -> list[Row]:
@@ -42,6 +44,7 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
                 "future_from": as_of + FUTURE_AFTER_H * US_PER_H,
                 "any_needed": audit_id in known.all_needed,
                 "in_doubt": audit_id in known.doubted,
+                "last_unfound": (audit_id, owner["cluster"], row["job_id"]) in known.unfound,
                 "job_needed": (audit_id, row["job_id"]) in known.needed_jobs,
             }
         )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from spark_jobs.storage.layout_columns import placed
-from spark_jobs.storage.owners import JOB, root_around
+from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, is_of_time, root_around
 from spark_jobs.storage.plain import Key, Row, by, key_of, keys
 
 
@@ -20,10 +20,19 @@ class Unread(NamedTuple):
     vanished: set[Key]
 
 
-def unread(checkpoints: Iterable[Row], metadata: Iterable[Row], jobs: Iterable[Row], sole: Iterable[Row], roots: Sequence[Row]) -> Unread:
+def unread(
+    checkpoints: Iterable[Row],
+    metadata: Iterable[Row],
+    unlisted: Iterable[Row],
+    jobs: Iterable[Row],
+    sole: Iterable[Row],
+    roots: Sequence[Row],
+) -> Unread:
     """One may still be there where it was listed, or its root was not listed whole, or not at all.
 
-    What a cluster says it discarded lay in directories it writes.
+    What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts again under its id,
+    so what an audit read has to be of the time of what was discarded. ``unlisted`` says when those that are gone were
+    written, but for what was read without having been listed.
     """
     whole = [root for root in roots if root["unlisted"] == 0]
     listed = keys(metadata, "audit_id", "path")
@@ -32,14 +41,18 @@ def unread(checkpoints: Iterable[Row], metadata: Iterable[Row], jobs: Iterable[R
     where = placed(pa.array([path for _, path in gone], pa.string()))
     places = zip(gone, where.job_directory.to_pylist(), where.checkpoint_id.to_pylist(), strict=True)
     homes = by(sole, *JOB)
-    discarded = {
-        (job["audit_id"], home["job_directory"], end["checkpoint_id"])
-        for job in jobs
-        for end in job["checkpoints_ended"] or ()
-        if end["discarded"]
-        for home in homes.get(key_of(job, JOB), ())
-    }
-    return Unread(
-        set(gone),
-        {one for one, directory, number in places if None in (directory, number) or (one[0], directory, number) not in discarded},
-    )
+    discarded: dict[Key, list[Row]] = {}
+    for job in jobs:
+        for home in homes.get(key_of(job, JOB), ()):
+            for end in job["checkpoints_ended"] or ():
+                if end["discarded"]:
+                    discarded.setdefault((job["audit_id"], home["job_directory"], end["checkpoint_id"]), []).append(end)
+    written: dict[Key, list[int | None]] = {}
+    for row in unlisted:
+        written.setdefault((row["audit_id"], row["path"]), []).append(row["modified"])
+
+    def was_discarded(one: Key, directory: str | None, number: int | None) -> bool:
+        times, ends = written.get(one, ()), discarded.get((one[0], directory, number), ())
+        return bool(ends) and all(any(is_of_time(at, end, CLOCKS_APART_S) for end in ends) for at in times)
+
+    return Unread(set(gone), {one for one, directory, number in places if not was_discarded(one, directory, number)})

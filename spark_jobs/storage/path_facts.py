@@ -61,6 +61,7 @@ SCHEMAS = {
     "outside": pa.schema([("audit_id", _TEXT), ("authority", _TEXT), ("metadata_path", _TEXT)]),
     "not_found_of": pa.schema([("audit_id", _TEXT), ("not_found", _INT)]),
     "unread_checkpoints": pa.schema([("audit_id", _TEXT), ("metadata_path", _TEXT)]),
+    "unlisted_metadata": pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("modified", INSTANT)]),
     "missing": pa.schema([("checkpoint_no", _INT), ("path", _TEXT), ("root_no", _INT), ("bytes", _INT)]),
     "merged": pa.schema(
         [
@@ -95,7 +96,8 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     segment_bytes = live_segments(segments, paths)
     files = _files(listing, before.mine, paths, roots, resolved, segment_bytes)
     torn = roots.filter(pc.greater(roots.column("unlisted"), 0))
-    absent = carried.absent_files(before.mine, arrays.marked(paths.listing, count)[paths.known], torn)
+    is_listed = arrays.marked(paths.listing, count)[paths.known]
+    absent = carried.absent_files(before.mine, is_listed, torn)
     found = {
         "files": files,
         "unread": unread,
@@ -103,6 +105,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         "storage_pending": earlier.others.select(REFERRED.names),
         "unread_checkpoints": unread.select(["audit_id", "metadata_path"]).group_by(["audit_id", "metadata_path"]).aggregate([]),
         "listed_metadata": _listed_metadata(files, roots),
+        "unlisted_metadata": before.mine.filter(pc.and_(is_metadata(before.mine.column("path")), pa.array(~is_listed))),
         "held": _held(files),
         "compared": compared(resolved, segments, at_segments, paths, checkpoints),
         "merged": worth_compacting(resolved, segment_bytes, count, references),

@@ -30,7 +30,7 @@ DIRECTORIES = pa.schema(
         *((name, _TEXT) for name in ("audit_id", "root", "job_directory", "job_id", "cluster")),
         *((name, _INT) for name in ("root_no", "claims", "suspects")),
         *((name, INSTANT) for name in ("as_of", "guarded_from", "future_from", "in_flight_since", "last_completed_at")),
-        *((name, _FLAG) for name in ("any_needed", "in_doubt", "job_needed", "terminal", "seen")),
+        *((name, _FLAG) for name in ("any_needed", "in_doubt", "job_needed", "last_unfound", "terminal", "seen")),
         ("failed", FAILED),
     ]
 )
@@ -82,6 +82,8 @@ class _Facts:
     snapshot: Flags
     other_spelling: Flags
     gone: Flags
+    unread_referrer: Flags
+    """A checkpoint that was not read this time refers to it, and nothing says that it is gone."""
     restored_from: Flags
     newly_vanished: pa.Array
 
@@ -98,7 +100,7 @@ def judged_files(parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]) -
     unread_at = arrays.joined(unread, "audit_id", "metadata_path")
     of_gone = unread.filter(pc.is_in(unread_at, value_set=arrays.joined(facts["vanished"], "audit_id", "metadata_path")))
     pending = unread.filter(pc.invert(pc.is_in(unread_at, value_set=arrays.joined(facts["not_pending"], "audit_id", "metadata_path"))))
-    of_single = _facts(files, parts.get("alike", PATHS.empty_table()), of_gone, facts)
+    of_single = _facts(files, parts.get("alike", PATHS.empty_table()), of_gone, pending, facts)
     failed = FailedCheckpoints(column(directories, "failed"), TASK_LOST)
     since_before = _since_before(files)
     lines = _lines(files, of_single, failed, since_before)
@@ -135,7 +137,7 @@ def _directory_keys(rows: pa.Table) -> pa.Array:
     return pc.binary_join_element_wise(column(rows, "root_no").cast(_TEXT), directory, "\0")
 
 
-def _facts(files: _Files, alike: pa.Table, of_gone: pa.Table, facts: Mapping[str, pa.Table]) -> _Facts:
+def _facts(files: _Files, alike: pa.Table, of_gone: pa.Table, pending: pa.Table, facts: Mapping[str, pa.Table]) -> _Facts:
     rows, checkpoints = files.rows, facts["checkpoints"]
     size = rows.num_rows
     keys = arrays.joined(rows, "audit_id", "path")
@@ -164,6 +166,7 @@ def _facts(files: _Files, alike: pa.Table, of_gone: pa.Table, facts: Mapping[str
         snapshot=snapshot >= 0,
         other_spelling=arrays.found_at(keys, arrays.joined(alike, "audit_id", "path")) >= 0,
         gone=at_snapshots("gone") >= 0,
+        unread_referrer=arrays.found_at(keys, arrays.joined(pending, "audit_id", "path")) >= 0,
         restored_from=restored_from,
         newly_vanished=arrays.taken(
             column(gone_of, "metadata_path_max"), arrays.found_at(keys, arrays.joined(gone_of, "audit_id", "path"))
@@ -181,7 +184,7 @@ def _state(files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.
     """What the next audit has to know of files."""
     as_of = files.of_directory("as_of")
     # An audit in doubt may have missed a referrer: it proves nothing, but takes back nothing either.
-    first_found = np.where(files.is_of_directory("in_doubt"), UNKNOWN, as_of)
+    first_found = np.where(files.is_of_directory("in_doubt") | facts.unread_referrer, UNKNOWN, as_of)
     since = np.where(known(since_before), since_before, first_found)
     referrer = np.where(facts.live >= 0, facts.live, facts.waste)
     return {
@@ -232,6 +235,7 @@ def _lines(files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before
         ((claims == 0) & (suspects > 0), KEPT, "writer_unknown"),
         ((claims == 0) | ~seen, KEPT, "job_unseen"),
         (task_owned, KEPT, "task_owned"),
+        (facts.unread_referrer, KEPT, "referrer_unread"),
         (was_referred, KEPT, "was_referred"),
         (later(age_from, guarded_from), YOUNG, "age_guard"),
         (known(in_flight_since) & (age_from >= in_flight_since), YOUNG, "in_flight"),
@@ -239,6 +243,7 @@ def _lines(files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before
         (~waste & ~earlier, YOUNG, "first_audit"),
         (~waste & ~terminal & ~completed_between, YOUNG, "no_checkpoint_since"),
         (files.is_of_directory("in_doubt"), KEPT, "in_doubt"),
+        (files.is_of_directory("last_unfound"), KEPT, "last_unfound"),
         (waste, RETAINED_WASTE, "superseded"),
         (np.ones(files.rows.num_rows, np.bool_), ORPHAN, "unreferenced"),
     ]

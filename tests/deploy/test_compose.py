@@ -20,7 +20,7 @@ from webapp.launch.variables import redis_server
 COMPOSE: dict[str, Any] = yaml.safe_load((PROJECT_DIR / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (PROJECT_DIR / "Dockerfile").read_text()
-OURS = {name: service for name, service in SERVICES.items() if str(service["image"]).startswith("weir:")}
+OURS = {name: service for name, service in SERVICES.items() if str(service["image"]).startswith("weir-")}
 
 
 def option(command: list[str], name: str) -> str:
@@ -52,7 +52,7 @@ def test_the_example_environment_names_every_required_secret_and_no_value_of_one
 def test_every_variable_is_one_that_weir_reads() -> None:
     read = "".join(path.read_text() for path in (PROJECT_DIR / "webapp" / "config").glob("*.py"))
     read += "".join(path.read_text() for path in (PROJECT_DIR / "spark_jobs").glob("*.py"))
-    unknown = [name for name in COMPOSE["x-weir"]["environment"] if name not in read]
+    unknown = [name for name in COMPOSE["x-worker"]["environment"] if name not in read]
     assert unknown == []
 
 
@@ -102,6 +102,16 @@ def test_images_of_others_are_pinned() -> None:
     for name, service in SERVICES.items():
         if name not in OURS:
             assert re.fullmatch(r"[a-z]+:\d+", service["image"]), name
+
+
+def test_what_needs_java_or_prints_reports_runs_in_the_image_that_has_both() -> None:
+    for name, service in OURS.items():
+        command = service["command"]
+        works = "worker" in command or any(word.startswith("spark-") for word in command)
+        target = "worker" if works else "web"
+        assert service["build"] == {"context": ".", "target": target}, name
+        assert service["image"].startswith(f"weir-{target}:"), name
+        assert re.search(rf"^FROM \w+ AS {target}$", DOCKERFILE, re.MULTILINE)
 
 
 def test_the_web_server_is_started_as_the_image_starts_it() -> None:
@@ -164,5 +174,5 @@ def test_the_queue_answers_nobody_without_its_password_and_shows_it_to_nobody(tm
 
 
 def test_who_uses_the_queue_knows_its_password() -> None:
-    assert COMPOSE["x-weir"]["environment"]["WEIR_REDIS_URL"].startswith("${WEIR_REDIS_URL:-redis://:${REDIS_PASSWORD:?")
+    assert COMPOSE["x-worker"]["environment"]["WEIR_REDIS_URL"].startswith("${WEIR_REDIS_URL:-redis://:${REDIS_PASSWORD:?")
     assert SERVICES["queue"]["user"] == "redis"

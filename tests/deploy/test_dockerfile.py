@@ -61,6 +61,13 @@ def test_what_pip_installs_is_locked_by_hash_and_is_what_is_tested_here(words: l
     assert done.returncode == 0, done.stderr
 
 
+def test_the_web_image_has_no_java_no_browser_and_no_spark() -> None:
+    (stage,) = (stage for stage in STAGES if stage.split("\n")[0].endswith(" AS web"))
+    assert re.findall(r"--from=(\S+)", stage) == ["web-environment", "code"]
+    assert stage.startswith("base ") and "RUN" not in stage
+    assert len(runs("apt-get install")) == 1  # of the other image
+
+
 @pytest.mark.skipif(not Path("/etc/debian_version").exists() or not shutil.which("apt-get"), reason="the image is a Debian, this is none")
 def test_packages_are_ones_that_debian_has() -> None:
     (words,) = runs("apt-get install")
@@ -101,9 +108,9 @@ def test_the_user_of_the_image_owns_the_home_of_weir_and_nobody_else_reads_it(tm
 
 
 def test_variables_of_the_image_name_what_is_there() -> None:
-    (line,) = (rest for verb, rest in INSTRUCTIONS if verb == "ENV")
-    variables = dict(word.split("=", 1) for word in line.split())
-    image_of_python = re.match(r"python:(3\.\d+)-", STAGES[-1])
+    lines = [rest for verb, rest in INSTRUCTIONS if verb == "ENV"]
+    variables = dict(word.split("=", 1) for line in lines for word in line.split())
+    image_of_python = re.match(r"python:(3\.\d+)-", STAGES[0])
     assert image_of_python
     assert variables["SPARK_HOME"] == f"/opt/weir/.venv/lib/python{image_of_python[1]}/site-packages/pyspark"
     assert spark_home().name == "pyspark" and (spark_home() / "bin" / "spark-class").exists()

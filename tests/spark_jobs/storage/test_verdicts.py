@@ -167,6 +167,25 @@ def a_file_whose_referrer_was_seen_discarded_may_be_an_orphan(scene: Scene) -> N
     scene.job.ended.append((5, True, True))
 
 
+@case("kept", "referrer_unread")
+def a_file_is_kept_to_which_a_checkpoint_refers_below_what_is_no_root_any_more(scene: Scene) -> None:
+    path = f"{scene.world.root}-before/{HEIR}/chk-5/_metadata"
+    scene.world.earlier.append((path, scene.file.path, False))
+
+
+@case("kept", "last_unfound")
+def a_dead_job_whose_last_checkpoint_was_not_found_keeps_its_files(scene: Scene) -> None:
+    scene.snapshot.listed = False
+    del scene.world.files[scene.snapshot.path]
+
+
+@case("orphan", "unreferenced")
+def a_dead_job_whose_last_checkpoint_was_seen_discarded_may_have_orphans(scene: Scene) -> None:
+    scene.snapshot.listed = False
+    del scene.world.files[scene.snapshot.path]
+    scene.job.ended.append((7, True, True))
+
+
 @case("kept", "in_doubt")
 def a_damaged_metadata_anywhere_keeps_everything(scene: Scene) -> None:
     scene.add_snapshot(scene.add_job(HEIR), 9, (), 190, failure="damaged_metadata")
@@ -197,6 +216,15 @@ def a_reference_to_an_unknown_file_system_keeps_everything(scene: Scene) -> None
 @case("kept", "other_spelling")
 def a_reference_that_ends_alike_below_another_directory_keeps_the_file(scene: Scene) -> None:
     scene.snapshot.written = {"": scene.file.path.replace("/flink/", "/mounted/flink/")}
+
+
+@case("kept", "other_spelling", f"{'e' * 32}/shared/{JOB}/shared/{UUID}")
+def a_directory_above_that_is_named_like_a_job_hides_no_other_spelling(scene: Scene) -> None:
+    tenant = f"{'e' * 32}/shared"
+    own = add_checkpoint(scene, scene.job, 8, 150)
+    scene.plant(f"{tenant}/{JOB}/shared/{UUID}")
+    del scene.world.files[scene.file.path]
+    own.written |= {"": f"{scene.world.root}-mounted/{JOB}/shared/{UUID}"}
 
 
 @case("kept", "other_spelling")

@@ -81,7 +81,8 @@ class Job:
 
     @property
     def last_completed_id(self) -> int | None:
-        numbers = [snapshot.number for snapshot in self.snapshots]
+        failed = {number for number, completed, _ in self.ended if not completed}
+        numbers = [snapshot.number for snapshot in self.snapshots if snapshot.number not in failed]
         return max(numbers, default=None) if self.last_completed else None
 
     @property
@@ -327,7 +328,11 @@ class _Maker:
         path = self.plant(f"{self.directory(job)}/shared/{self.uuid()}")
         number, discarded = self.rng.randint(700, 799), self.chance(0.5)
         self.world.files[path].unreferenced_since = self.world.files[path].first_seen if self.chance(0.5) else None
-        self.world.earlier.append((f"{self.directory(job)}/chk-{number}/_metadata", path, discarded))
+        directory = self.directory(job)
+        if number % 4 == 0:
+            # It lies below what was a root once.
+            directory, discarded = f"{self.world.root}-before/{job.job_id}", False
+        self.world.earlier.append((f"{directory}/chk-{number}/_metadata", path, discarded))
         if discarded:
             job.ended.append((number, True, True))
 

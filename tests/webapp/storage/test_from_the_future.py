@@ -10,8 +10,7 @@ from webapp.cleanup import planning
 from webapp.cleanup.errors import PlanRefused
 from webapp.cleanup.models import CleanupPlan
 from webapp.storage.audit_findings import _is_outdated
-from webapp.storage.auditing import audit_request, audit_run
-from webapp.storage.choices import AuditPurpose
+from webapp.storage.auditing import audit_run
 from webapp.storage.models import StorageAudit
 from webapp.storage.newest_audits import latest, latest_audits, latest_of
 
@@ -50,7 +49,6 @@ def test_a_plan_asked_for_of_one_is_not_made(ahead, lease):
 
 
 def test_the_next_audit_carries_on_from_the_newest_real_one_and_is_judged(ahead):
-    asked = audit_request.AuditRequest((audit_request.RequestedRoot(audit_request.Root(ROOT)),), 72, AuditPurpose.COMMAND)
-    following = audit_run._previous(asked, timezone.now())
+    following = audit_run._previous(timezone.now())
     assert following.audit_id == "storage-real"
     assert not _is_outdated(latest_of(ROOT))

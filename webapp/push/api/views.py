@@ -1,19 +1,19 @@
 """Where log shippers push: JSON records, OTLP, and Loki's protocol; and where reporters push metrics."""
 
-from collections.abc import Callable
-from typing import IO, Any, cast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from google.protobuf.json_format import MessageToJson
 from rest_framework import exceptions, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingest.errors import Refused
-from ingest.pushed import json_records, loki, otlp, otlp_metrics
+from ingest.pushed import json_records, loki
 from ingest.pushed.bodies import UnknownEncoding
 from ingest.pushed.bounds import TooLarge
 from ingest.pushed.spool import Behind
@@ -23,6 +23,9 @@ from webapp.push.authentication import FromShipper, PushTokenAuthentication
 from webapp.push.budget import Busy
 from webapp.push.models import PushToken
 from webapp.push.receiving import Reader, Received, receive, receive_metrics
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 RETRY_AFTER_S = 30
 PROTOBUF = "application/x-protobuf"
@@ -36,6 +39,11 @@ class BodyTooLarge(exceptions.APIException):
 class Unpackable(exceptions.APIException):
     status_code = 415
     default_code = "unsupported_encoding"
+
+
+class LibraryMissing(exceptions.APIException):
+    status_code = 501
+    default_code = "not_installed"
 
 
 class ReceivedSerializer(serializers.Serializer[Received]):
@@ -53,6 +61,11 @@ ANSWERS = {
     429: OpenApiResponse(
         ErrorAnswer, "The collector is behind, or pushes take too much of the server; send it again after the time in Retry-After."
     ),
+}
+
+OTLP_ANSWERS = {
+    **ANSWERS,
+    501: OpenApiResponse(ErrorAnswer, "This Weir was installed without what reads OTLP."),
 }
 
 
@@ -91,20 +104,41 @@ class JsonPushView(PushView):
         return Response(ReceivedSerializer(self.received(request, json_records.entries)).data)
 
 
+@contextmanager
+def _extra_otlp() -> Iterator[None]:
+    """Around imports of what the extra ``otlp`` brings."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        lacks = f"The web server lacks {error.name}, which reads OTLP"
+        raise LibraryMissing(f"{lacks}: pip install 'weir[otlp]' where it runs.") from error
+
+
+def _answer_of(message: "Message", *, in_protobuf: bool) -> HttpResponse:
+    if in_protobuf:
+        return HttpResponse(message.SerializeToString(), content_type=PROTOBUF)
+    from google.protobuf.json_format import MessageToJson
+
+    return HttpResponse(MessageToJson(message, indent=None), content_type="application/json")
+
+
+def _is_protobuf(request: Request) -> bool:
+    return (request.content_type or "").partition(";")[0].strip() == PROTOBUF
+
+
 class OtlpPushView(PushView):
     @extend_schema(
         summary="Push logs by OTLP over HTTP",
         description="Protobuf or JSON, as OpenTelemetry's SDKs and Collector and Grafana Alloy send it; gzip or zstd.",
         request=OpenApiTypes.OBJECT,
-        responses={200: OpenApiTypes.OBJECT, **ANSWERS},
+        responses={200: OpenApiTypes.OBJECT, **OTLP_ANSWERS},
     )
     def post(self, request: Request) -> HttpResponse:
-        in_protobuf = (request.content_type or "").partition(";")[0].strip() == PROTOBUF
+        with _extra_otlp():
+            from ingest.pushed import otlp
+        in_protobuf = _is_protobuf(request)
         found = self.received(request, otlp.from_protobuf if in_protobuf else otlp.from_json)
-        answer = otlp.accepted(found.skipped, found.problem)
-        if in_protobuf:
-            return HttpResponse(answer.SerializeToString(), content_type=PROTOBUF)
-        return HttpResponse(MessageToJson(answer, indent=None), content_type="application/json")
+        return _answer_of(otlp.accepted(found.skipped, found.problem), in_protobuf=in_protobuf)
 
 
 class OtlpMetricsPushView(PushView):
@@ -115,16 +149,15 @@ class OtlpMetricsPushView(PushView):
             "Prometheus reporter. Gauges and cumulative sums are read; of differences, histograms and summaries none is."
         ),
         request=OpenApiTypes.OBJECT,
-        responses={200: OpenApiTypes.OBJECT, **ANSWERS},
+        responses={200: OpenApiTypes.OBJECT, **OTLP_ANSWERS},
     )
     def post(self, request: Request) -> HttpResponse:
-        in_protobuf = (request.content_type or "").partition(";")[0].strip() == PROTOBUF
+        with _extra_otlp():
+            from ingest.pushed import otlp_metrics
+        in_protobuf = _is_protobuf(request)
         read = otlp_metrics.from_protobuf if in_protobuf else otlp_metrics.from_json
         self.kept(request, lambda token, body, encoding: receive_metrics(token, body, encoding, read))
-        answer = otlp_metrics.accepted()
-        if in_protobuf:
-            return HttpResponse(answer.SerializeToString(), content_type=PROTOBUF)
-        return HttpResponse(MessageToJson(answer, indent=None), content_type="application/json")
+        return _answer_of(otlp_metrics.accepted(), in_protobuf=in_protobuf)
 
 
 class LokiPushView(PushView):

@@ -13,7 +13,6 @@ import fsspec
 from django.conf import settings
 from django.utils import timezone
 
-from ingest.uris import are_nested
 from spark_jobs.manifest import BadManifest
 from webapp.storage.audit_findings import judge
 from webapp.storage.auditing import audit_retention, fleet_orphan_bytes, known_jobs, listings, loading
@@ -34,7 +33,7 @@ def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudi
     try:
         found = listings.list_all(request, row.run_dir, record.say)
         row.as_of = listings.as_of(found)
-        row.previous = _previous(request, row.as_of)
+        row.previous = _previous(row.as_of)
         _write_request(row, request, found)
         with lease.writing():
             row.save(update_fields=["as_of", "previous"])
@@ -79,12 +78,12 @@ def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAud
         )
 
 
-def _previous(request: AuditRequest, as_of: datetime) -> StorageAudit | None:
-    """The newest one before whose state this one carries on: of the same roots, or else of some of them."""
-    wanted = set(request.uris)
-    earlier = StorageAudit.objects.loaded().filter(files_kept=True, as_of__lt=as_of).order_by("-as_of", "-id")[:50]
-    overlapping = [row for row in earlier if any(are_nested(uri, root) for uri in wanted for root in row.roots)]
-    return next((row for row in overlapping if wanted <= set(row.roots)), overlapping[0] if overlapping else None)
+def _previous(as_of: datetime) -> StorageAudit | None:
+    """The newest one before, whatever it looked at: what it did not look at, it took over from the one before it.
+
+    Any other one would forget what the newest found, such as a referrer that is gone since.
+    """
+    return StorageAudit.objects.loaded().filter(files_kept=True, as_of__lt=as_of).order_by("-as_of", "-id").first()
 
 
 def _write_request(row: StorageAudit, request: AuditRequest, found: list[listings.RootListing]) -> None:
@@ -112,7 +111,7 @@ def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: R
         with lease.writing():
             _withdraw_attestations(request, record)
             StorageAudit.objects.filter(pk=row.previous.pk).update(files_kept=False)
-            row.previous = _previous(request, row.as_of or timezone.now())
+            row.previous = _previous(row.as_of or timezone.now())
             row.save(update_fields=["previous"])
         _run_spark(row, request, lease, record)
 
