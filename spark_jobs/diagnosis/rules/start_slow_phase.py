@@ -123,7 +123,7 @@ def _held_up(start: JobStart, slowest: Any) -> Iterator[str]:
         yield (
             message(
                 "{slowest:name}{where:message} needed {slowest2:duration} from its deployment "
-                "until it ran, most of it {doing:opening}; {stragglers:message} of "
+                "until it ran, most of it {doing:message}; {stragglers:message} of "
                 "{tasks:number} took three times as long as the median of their vertex, and "
                 "the others waited {held_up_ms:duration}.",
                 slowest=subtask_text(slowest["name"], slowest["subtask"]),
@@ -140,7 +140,7 @@ def _held_up(start: JobStart, slowest: Any) -> Iterator[str]:
 def _compared(longer: list[tuple[str, int, int]]) -> Iterator[str]:
     for phase, took_ms, usual_ms in longer:
         yield message(
-            "Time for {doing:opening}: {took_ms:duration}; at earlier starts of this job the median is {usual_ms:duration}.",
+            "Time for {doing:message}: {took_ms:duration}; at earlier starts of this job the median is {usual_ms:duration}.",
             doing=_DOING[phase],
             took_ms=took_ms,
             usual_ms=usual_ms,
