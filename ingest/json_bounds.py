@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ingest.messages import message
+
 MAX_VALUES = 3_000_000
 """Of one answer: nearly four times the largest true one; at most 250 MB once decoded."""
 
@@ -38,7 +40,7 @@ class TooManyValues(ValueError):
     """The document was not decoded."""
 
     def __init__(self, values: int, most: int) -> None:
-        super().__init__(f"it holds up to {values:,} values, and at most {most:,} are read")
+        super().__init__(message("it holds up to {values:count} values, and at most {most:count} are read", values=values, most=most))
 
 
 def values_in(content: bytes) -> int:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ingest.messages import message
 from ingest.network.uris import schemes_of
 
 VARIABLE = "WEIR_READ_DIRS"
@@ -29,11 +30,36 @@ _PREFIX = re.compile(r"(?:file|local):(?://)?")
 """Flink writes ``file:/a``."""
 NO_STORES = frozenset(
     {
-        "async_wrapper", "asynclocal", "asyncwrapper", "blockcache", "cached", "dir", "filecache", "generic", "libarchive", "reference",
-        "simplecache", "tar", "zip",
-        "box", "dask", "data", "dbfs", "dropbox", "dvc", "gdrive", "gist", "git", "github", "hf", "jlab", "jupyter", "pyscript", "wandb",
+        "async_wrapper",
+        "asynclocal",
+        "asyncwrapper",
+        "blockcache",
+        "cached",
+        "dir",
+        "filecache",
+        "generic",
+        "libarchive",
+        "reference",
+        "simplecache",
+        "tar",
+        "zip",
+        "box",
+        "dask",
+        "data",
+        "dbfs",
+        "dropbox",
+        "dvc",
+        "gdrive",
+        "gist",
+        "git",
+        "github",
+        "hf",
+        "jlab",
+        "jupyter",
+        "pyscript",
+        "wandb",
     }
-)  # fmt: skip
+)
 """What fsspec opens that is no storage of Flink's: other files by way of a wrapper or an archive, and services that hold no checkpoints
 or logs."""
 
@@ -62,9 +88,11 @@ def local_path(uri: str) -> str | None:
 def refusal_of_chain(uri: str) -> str:
     """Why a URI is not opened that is no path in one storage, but may lead to local files by way of another; "" where it is."""
     if "::" in _IPV6.sub("", uri):
-        return "Give one path or URI, not a chain of them."
+        return message("Give one path or URI, not a chain of them.")
     if refused := sorted(schemes_of(uri) & NO_STORES):
-        return f"{refused[0]}:// is no storage that Flink writes to; give a path, or a URI such as s3://bucket/directory."
+        return message(
+            "{refused:name}:// is no storage that Flink writes to; give a path, or a URI such as s3://bucket/directory.", refused=refused[0]
+        )
     return ""
 
 
@@ -82,11 +110,11 @@ def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> s
     if refused := refusal_of_own(resolved, environment):
         return refused
     if any(_is_within(resolved, place) for place in _OF_THE_SYSTEM):
-        return "It is a view of running processes, which may show their keys; name the files that Flink writes."
+        return message("It is a view of running processes, which may show their keys; name the files that Flink writes.")
     listed = read_directories(environment)
     is_played = _is_within(resolved, f"{_home(environment)}/{_PLAYED}")
     if listed and not is_played and not any(_is_within(resolved, directory) for directory in listed):
-        return f"It lies in no directory that {VARIABLE} lists; move the files there, or have it listed."
+        return message("It lies in no directory that {variable:message} lists; move the files there, or have it listed.", variable=VARIABLE)
     return ""
 
 
@@ -107,7 +135,7 @@ def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> st
     if refused := refusal_of_own(path, environment):
         return refused
     if any(_is_within(own, os.path.realpath(path)) for own in _own(environment)):
-        return "It holds Weir's own folder; name the directory that Flink writes to."
+        return message("It holds Weir's own folder; name the directory that Flink writes to.")
     return ""
 
 
@@ -115,7 +143,7 @@ def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> st
     """Why a local path of Weir's own folders is not read, as a sentence; "" where it is of none."""
     resolved = os.path.realpath(path)
     if not _is_within(resolved, f"{_home(environment)}/{_PLAYED}") and any(_is_within(resolved, own) for own in _own(environment)):
-        return "It lies in Weir's own folder, of which nothing is read; name the files that Flink writes."
+        return message("It lies in Weir's own folder, of which nothing is read; name the files that Flink writes.")
     return ""
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ingest import beneath
+from ingest.messages import message
 
-_KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
+_KINDS = ((stat.S_ISDIR, message("a directory")), (stat.S_ISFIFO, message("a FIFO")), (stat.S_ISSOCK, message("a socket")))
 
 
 class NotRegular(OSError):
@@ -30,10 +31,10 @@ def open_regular(
     try:
         real = Path(path).resolve(strict=True)
     except RuntimeError:  # until Python 3.13
-        raise NotRegular("it is a link that leads in a circle") from None
+        raise NotRegular(message("it is a link that leads in a circle")) from None
     root = Path("/") if within is None else Path(within).resolve()
     if not real.is_relative_to(root):
-        raise NotRegular(f"it is a link that leads out of {within}; put the file itself in its place")
+        raise NotRegular(message("it is a link that leads out of {within:name}; put the file itself in its place", within=str(within)))
     if check is not None:
         check(real)
     names = beneath.steps(root, real)
@@ -54,4 +55,8 @@ def open_regular(
 
 def _refuse_others(mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise NotRegular(f"it is {next((name for is_it, name in _KINDS if is_it(mode)), 'a device')} and no regular file")
+        raise NotRegular(
+            message(
+                "it is {next:name} and no regular file", next=next((name for is_it, name in _KINDS if is_it(mode)), message("a device"))
+            )
+        )

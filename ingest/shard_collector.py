@@ -18,6 +18,7 @@ from ingest.flink_rest.starting_tasks import StartingTask
 from ingest.flink_rest.thread_dumps import ThreadDumpAnswer
 from ingest.lake.store import Lake
 from ingest.log_stores.collector import StoreRead
+from ingest.messages import message
 from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.prometheus.history import Progress
 from ingest.records import Skip
@@ -111,7 +112,7 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
                 run.reachable = run.reachable and run.rest is not None
                 reason = "unreachable" if not run.reachable else "error"
                 run.error = run.error or said
-                run.skip("rest", Skip(f"cluster {run.cluster.name}", reason, said))
+                run.skip("rest", Skip(message("cluster {name:name}", name=run.cluster.name), reason, said))
     run.took_s = time.monotonic() - began
     run.stalled_s = stall.total_s_since(began)
 
@@ -125,7 +126,10 @@ def _read_files(run: ClusterRun) -> None:
             except Exception as error:
                 said = _said(run, source, error)
                 run.error = run.error or (said if isinstance(error, IngestError) else None)
-                run.skip(source.name, Skip(f"source {source.name} of {run.cluster.name}", "unreadable_file", said))
+                run.skip(
+                    source.name,
+                    Skip(message("source {name:name} of {name2:name}", name=source.name, name2=run.cluster.name), "unreadable_file", said),
+                )
 
 
 def _said(run: ClusterRun, source: Source, error: Exception) -> str:
@@ -133,7 +137,9 @@ def _said(run: ClusterRun, source: Source, error: Exception) -> str:
     if isinstance(error, IngestError):
         return str(error)
     log.exception("%s of cluster %s could not be read", source.name, run.cluster.name)
-    return f"Reading {source.name} failed with {type(error).__name__}; see the log of the collecting process."
+    return message(
+        "Reading {name:name} failed with {name2:name}; see the log of the collecting process.", name=source.name, name2=type(error).__name__
+    )
 
 
 def _outcome(run: ClusterRun) -> ClusterOutcome:

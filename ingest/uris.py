@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.errors import IngestError
+from ingest.messages import message
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _ONE_STORAGE = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb", "swebhdfs": "webhdfs"}
@@ -75,7 +76,10 @@ class Spellings:
             if step is None:
                 return
             at = step
-        raise BadUri(old, f"is an alias of {new!r}, which leads back to it; remove one of the aliases that form the circle.")
+        raise BadUri(
+            old,
+            message("is an alias of {new:text}, which leads back to it; remove one of the aliases that form the circle.", new=f"{new!r}"),
+        )
 
 
 PLAIN = Spellings()
@@ -154,7 +158,7 @@ def _or_none(uri: str, spellings: Spellings) -> str | None:
 
 def _normalised(uri: str) -> str:
     if "\x00" in uri:
-        raise BadUri(uri, "holds a null character, which no path can; look where it was read from.")
+        raise BadUri(uri, message("holds a null character, which no path can; look where it was read from."))
     scheme, authority, path = _split(_UNDECODABLE.sub("\ufffd", uri))
     path = _path(_decoded(path, uri))
     if scheme == "file":
@@ -167,7 +171,7 @@ def _split(uri: str) -> tuple[str, str, str]:
     match = _SCHEME.match(uri)
     scheme, rest = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
     if not rest.startswith("/"):
-        raise BadUri(uri, "is not absolute; write /directory, or scheme://authority/directory.")
+        raise BadUri(uri, message("is not absolute; write /directory, or scheme://authority/directory."))
     if match is None or not rest.startswith("//"):
         return _ONE_STORAGE.get(scheme, scheme), "", rest
     scheme = _ONE_STORAGE.get(scheme, scheme)
@@ -178,7 +182,7 @@ def _split(uri: str) -> tuple[str, str, str]:
 def _authority(scheme: str, authority: str, uri: str) -> str:
     if scheme == "file":
         if authority.lower() not in ("", "localhost"):
-            raise BadUri(uri, "names a host for a local file; write file:/directory.")
+            raise BadUri(uri, message("names a host for a local file; write file:/directory."))
         return ""
     user, at, host = authority.rpartition("@")
     if scheme == "s3":
@@ -196,8 +200,14 @@ def _decoded(path: str, uri: str) -> str:
             return path
         path = unquote(path, errors="replace")
         if "\x00" in path:
-            raise BadUri(uri, "holds an encoded null character, which no path can; look where it was read from.")
-    raise BadUri(uri, f"is percent-encoded more than {_MOST_ENCODINGS} times over; give the name as the storage has it.")
+            raise BadUri(uri, message("holds an encoded null character, which no path can; look where it was read from."))
+    raise BadUri(
+        uri,
+        message(
+            "is percent-encoded more than {most_encodings:number} times over; give the name as the storage has it.",
+            most_encodings=_MOST_ENCODINGS,
+        ),
+    )
 
 
 def _path(path: str) -> str:

@@ -10,6 +10,7 @@ from spark_jobs.serving import Kind, ServingTable
 INSTANT = pa.timestamp("us", "UTC")
 _OF_KIND: Mapping[Kind, pa.DataType] = {
     "text": pa.string(), "int": pa.int64(), "real": pa.float64(), "flag": pa.bool_(), "instant": INSTANT, "json": pa.string(),
+    "message": pa.string(), "messages": pa.string(),
 }  # fmt: skip
 
 

@@ -2,14 +2,15 @@
 
 Spark jobs write these as Parquet under a run directory, the web's loader upserts them by ``key``
 into the model of the same name; a contract test holds the Django fields against this page.
-A ``json`` column is text holding a JSON document. Units are in the names. ``as_of`` is the newest
+A ``json`` column is text holding a JSON document, a ``message`` column one message (:mod:`ingest.messages`) as
+such a document, a ``messages`` column a document with messages in it. Units are in the names. ``as_of`` is the newest
 observation a row rests on: an older row never replaces a newer one.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["text", "int", "real", "flag", "instant", "json"]
+Kind = Literal["text", "int", "real", "flag", "instant", "json", "message", "messages"]
 
 
 @dataclass(frozen=True)
@@ -314,7 +315,7 @@ JOB_ANNOTATION = ServingTable(
     ("cluster", "job_id", "at", "kind", "subject"),
     (
         *_key("cluster", "job_id", "at", "kind", "subject"),
-        Column("label", "text", "a few words for the chart"),
+        Column("label", "message", "a few words for the chart"),
         Column("detail", "json"),
         _AS_OF,
     ),
@@ -419,18 +420,18 @@ FINDING_SIGHT = ServingTable(
         Column("severity", "text", "info, warning or critical", required=True),
         Column("confidence", "text", "low, medium or high", required=True),
         Column("subject_kind", "text", "job, vertex, subtask, taskmanager, checkpoint, cluster or root", required=True),
-        Column("subject", "text", "its name for people", required=True),
-        Column("title", "text", required=True),
-        Column("cause", "text", required=True),
-        Column("next_step", "text", required=True),
+        Column("subject", "message", "its name for people", required=True),
+        Column("title", "message", required=True),
+        Column("cause", "message", required=True),
+        Column("next_step", "message", required=True),
         Column(
             "evidence",
-            "json",
+            "messages",
             "[{name, value, unit, threshold, comparison, threshold_key, at_ms, note}], the figure that matters most first",
             required=True,
         ),
-        Column("related", "json", "[{kind, subject, note, path}]", required=True),
-        Column("data", "json", "what pages draw, by rule", required=True),
+        Column("related", "messages", "[{kind, subject, note, path}]", required=True),
+        Column("data", "messages", "what pages draw, by rule", required=True),
         _AS_OF,
     ),
 )
@@ -444,7 +445,7 @@ JOB_JUDGEMENT = ServingTable(
         Column("judged_to", "instant", "instant at which the newest of them was judged", required=True),
         Column("windows", "json", "[{first, last}]: starts of judged windows as epoch s, neighbours as one run", required=True),
         Column("covered", "json", "[{first, last}]: the same of all that were ever judged, the newest 500 runs", required=True),
-        Column("unknowns", "json", "[{rule, missing}] of the newest of them", required=True),
+        Column("unknowns", "messages", "[{rule, missing}] of the newest of them", required=True),
         _AS_OF,
     ),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.store import Lake
+from ingest.messages import as_message
 from ingest.recordings.importer import import_recording
 from spark_jobs import manifest as manifests
 from spark_jobs.manifest import Manifest
@@ -44,5 +45,5 @@ def cycled(lake: Lake, home: Path, *tables: ServingTable) -> list[list[dict[str,
 
 def _rows(manifest: Manifest, table: ServingTable) -> list[dict[str, Any]]:
     rows = [row for batch in rows_of(manifest, table.name, table.column_names, 1000) for row in batch.to_pylist()]
-    documents = [column.name for column in table.columns if column.kind == "json"]
-    return [row | {name: json.loads(row[name]) for name in documents if isinstance(row[name], str)} for row in rows]
+    documents = [column.name for column in table.columns if column.kind in ("json", "message", "messages")]
+    return [row | {name: json.loads(row[name], object_hook=as_message) for name in documents if isinstance(row[name], str)} for row in rows]

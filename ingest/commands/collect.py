@@ -13,12 +13,12 @@ from pathlib import Path
 from ingest.cluster_options import add_connection_arguments, add_log_arguments, source_of, sources_in
 from ingest.commands.cursor_file import load_cursor, save_cursor
 from ingest.errors import Refused
+from ingest.figures import count_text
 from ingest.flink_rest.gate import SAME_PATH_PAUSE_S
 from ingest.lake.environment import lake_place
 from ingest.lake.store import Lake
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
-from ingest.wording import count_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

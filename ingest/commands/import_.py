@@ -8,10 +8,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from ingest.figures import count_text
 from ingest.lake.environment import lake_place
 from ingest.lake.store import Lake
 from ingest.recordings.importer import ImportSummary, import_recording
-from ingest.wording import count_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.errors import Refused
+from ingest.figures import count_text
 from ingest.storage import tree
 from ingest.storage.identities import SECOND_NAME
 from ingest.storage.instants import refuse_future
@@ -25,7 +26,6 @@ from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import Listed, Snapshot
 from ingest.uris import Spellings
-from ingest.wording import count_text
 
 SECONDS_A_LINE = 5.0
 

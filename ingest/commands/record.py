@@ -12,10 +12,10 @@ from pathlib import Path
 
 from ingest.cluster_options import add_connection_arguments, add_log_arguments, source_of
 from ingest.errors import Refused
+from ingest.figures import count_text
 from ingest.flink_rest.gate import SAME_PATH_PAUSE_S
 from ingest.recordings.recorder import RecordSummary, record
 from ingest.sources import ClusterSource
-from ingest.wording import count_text
 
 MEBIBYTE = 1024 * 1024
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from ingest.discovery.sources import DiscoverySource, FoundCluster, Listing, RefusedTarget
 from ingest.discovery.target_groups import Target
+from ingest.messages import message
 from ingest.network.clusters import refusal
 
 CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -41,7 +42,13 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
             cluster = FoundCluster(name, url, kept, target.operator)
             before = found.setdefault(name, cluster)
             if before != cluster:
-                raise _Refused(f"{before.url} goes by the name {name} already; set 'cluster' of the source to labels that differ")
+                raise _Refused(
+                    message(
+                        "{url:name} goes by the name {name:name} already; set 'cluster' of the source to labels that differ",
+                        url=before.url,
+                        name=name,
+                    )
+                )
         except _Refused as why:
             refused.append(RefusedTarget(target.address[:200], str(why), name))
     return Listing(tuple(found.values()), tuple(refused), error)
@@ -63,35 +70,46 @@ def _name(source: DiscoverySource, labels: Mapping[str, str]) -> str:
     if not written and not source.cluster:
         written = _NOT_IN_NAMES.sub("-", labels["__address__"]).strip("-")
     if not CLUSTER_NAME.fullmatch(written):
-        raise _Refused(f"{written[:100]!r} is no name of a cluster: letters, digits, dots, dashes and underscores, 100 at most")
+        raise _Refused(
+            message(
+                "{written:text} is no name of a cluster: letters, digits, dots, dashes and underscores, 100 at most",
+                written=f"{written[:100]!r}",
+            )
+        )
     return written
 
 
 def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
     address, scheme, path = labels["__address__"], labels.get("__scheme__") or source.scheme, labels.get("__metrics_path__", "")
     if scheme not in ("http", "https"):
-        raise _Refused(f"__scheme__ is {scheme[:20]!r}, and must be http or https")
+        raise _Refused(message("__scheme__ is {scheme:text}, and must be http or https", scheme=f"{scheme[:20]!r}"))
     if source.auth and scheme != source.scheme:
-        raise _Refused(f"__scheme__ is {scheme}, and the credentials of the source are for {source.scheme}")
+        raise _Refused(
+            message(
+                "__scheme__ is {scheme:name}, and the credentials of the source are for {scheme2:name}",
+                scheme=scheme,
+                scheme2=source.scheme,
+            )
+        )
     if not _ADDRESS.fullmatch(address):
-        raise _Refused("it is no address of the form host:port")
+        raise _Refused(message("it is no address of the form host:port"))
     path = "" if path in ("", METRICS_PATH) else path
     url = f"{scheme}://{address}{path}".rstrip("/")
     if not _PATH.fullmatch(path) or len(url) > LONGEST_URL:
-        raise _Refused("__metrics_path__ is no plain path, such as /proxy/application_1")
+        raise _Refused(message("__metrics_path__ is no plain path, such as /proxy/application_1"))
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise _Refused("it is no address of the form host:port") from None
+        raise _Refused(message("it is no address of the form host:port")) from None
     if port == 0:
-        raise _Refused("port 0 leads nowhere")
+        raise _Refused(message("port 0 leads nowhere"))
     if source.hosts and not any(fnmatchcase(host, glob.lower()) for glob in source.hosts):
-        raise _Refused("its host fits none of 'hosts' of the source")
+        raise _Refused(message("its host fits none of 'hosts' of the source"))
     try:
         why = refusal(str(ipaddress.ip_address(host)))
     except ValueError:
         why = ""  # a name; where it leads to is checked when it is asked
     if why:
-        raise _Refused(f"it {why}")
+        raise _Refused(message("it {why:message}", why=why))
     return url

@@ -17,6 +17,7 @@ from ingest.discovery.yarn import APPLICATIONS, applications
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.messages import message
 from ingest.regular_files import open_regular
 
 REQUEST_TIMEOUT_S = 5.0
@@ -25,7 +26,7 @@ READ_WITHIN_S = 12.0
 KUBERNETES_WITHIN_S = 30.0
 """Pages of all resources; resources of the operator are large."""
 MAX_FILES = 1_000
-_CHECK = "Check what answers there, or its entry in the file of sources."
+_CHECK = message("Check what answers there, or its entry in the file of sources.")
 
 
 def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
@@ -55,19 +56,29 @@ async def _guarded(source: DiscoverySource) -> Listing:
                 return listing_of(source, applications(await _answer(source, source.yarn.rstrip("/") + APPLICATIONS)))
             return listing_of(source, targets_of(await _answer(source, source.url)))
     except TimeoutError:
-        return Listing(error=f"{source.place} was not read within {within_s:g} s.")
+        return Listing(error=message("{place:name} was not read within {within_s:number} s.", place=source.place, within_s=within_s))
     except (BadAnswer, Unanswered) as error:
-        why = f"it answers more than {MAX_BYTES >> 20} MiB" if error.reason == "too_large" else str(error).rstrip(".")
-        return Listing(error=f"{source.place} could not be read: {why}. {_CHECK}")
+        why = (
+            message("it answers more than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20)
+            if error.reason == "too_large"
+            else str(error).rstrip(".")
+        )
+        return Listing(
+            error=message("{place:name} could not be read: {why:name}. {check:message}", place=source.place, why=why, check=_CHECK)
+        )
     except IngestError as error:
-        return Listing(error=f"{source.place} could not be read: {error}. {_CHECK}")
+        return Listing(
+            error=message(
+                "{place:name} could not be read: {error:text}. {check:message}", place=source.place, error=str(error), check=_CHECK
+            )
+        )
 
 
 def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]]:
     try:
         from ingest.discovery.zookeeper import leaders
     except ModuleNotFoundError as error:
-        raise Skipped("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'") from error
+        raise Skipped(message("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'")) from error
     return leaders(source.zookeeper, source.root)
 
 
@@ -89,9 +100,9 @@ def read_files(source: DiscoverySource) -> Listing:
     for pattern in source.files:
         paths = sorted(islice(glob.iglob(pattern), MAX_FILES + 1))  # noqa: PTH207  # patterns are absolute, which Path.glob does not take
         if not paths:
-            wrong.append(f"no file is at {pattern}; to drop its clusters, leave one that holds []")
+            wrong.append(message("no file is at {pattern:name}; to drop its clusters, leave one that holds []", pattern=pattern))
         if len(paths) > MAX_FILES:
-            wrong.append(f"more than {MAX_FILES:,} files are at {pattern}")
+            wrong.append(message("more than {max_files:count} files are at {pattern:name}", max_files=MAX_FILES, pattern=pattern))
             continue
         for path in paths:
             try:
@@ -99,15 +110,31 @@ def read_files(source: DiscoverySource) -> Listing:
             except Skipped as error:
                 wrong.append(f"{path}: {error}")
             except OSError as error:
-                wrong.append(f"{path} cannot be opened ({error.strerror})")
+                wrong.append(message("{path:name} cannot be opened ({strerror:name})", path=path, strerror=str(error.strerror)))
     if len(targets) > MAX_TARGETS:
-        return Listing(error=f"{source.place} lists more than {MAX_TARGETS:,} targets and was not taken; split it into several sources.")
-    return listing_of(source, targets, f"{wrong[0]}{f', and {len(wrong) - 1} more' if wrong[1:] else ''}." if wrong else "")
+        return Listing(
+            error=message(
+                "{place:name} lists more than {max_targets:count} targets and was not taken; split it into several sources.",
+                place=source.place,
+                max_targets=MAX_TARGETS,
+            )
+        )
+    return listing_of(
+        source,
+        targets,
+        message(
+            "{wrong:name}{words:message}.",
+            wrong=wrong[0],
+            words=message(", and {wrong:number} more", wrong=len(wrong) - 1) if wrong[1:] else "",
+        )
+        if wrong
+        else "",
+    )
 
 
 def _document(path: Path) -> object:
     with open_regular(path) as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise Skipped(f"it is larger than {MAX_BYTES >> 20} MiB")
+        raise Skipped(message("it is larger than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20))
     return from_json(content) if path.suffix == ".json" else from_yaml(content)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from ingest.discovery.target_groups import MAX_TARGETS, MAX_VALUE, Target
 from ingest.errors import Skipped
+from ingest.messages import message
 from ingest.redaction.texts import redact
 
 APPLICATIONS = "/ws/v1/cluster/apps?states=RUNNING&applicationTypes=Apache%20Flink"
@@ -27,7 +28,7 @@ def applications(document: Any) -> list[Target]:
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise Skipped("it must be {'apps': {'app': [...]}}, as a ResourceManager lists applications")
     if len(found) > MAX_TARGETS:
-        raise Skipped(f"it lists more than {MAX_TARGETS:,} applications")
+        raise Skipped(message("it lists more than {max_targets:count} applications", max_targets=MAX_TARGETS))
     return [_target(one) for one in found if one.get("state") == "RUNNING" and one.get("trackingUrl")]
 
 

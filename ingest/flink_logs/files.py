@@ -19,6 +19,7 @@ from ingest.flink_logs.names import age_order, day_of, is_packed, process_of
 from ingest.flink_logs.record_splitter import Keep
 from ingest.flink_logs.tfile import BadTFile
 from ingest.local_directories import NotAllowed, check_file, local_path, refusal_of_file
+from ingest.messages import message
 from ingest.network.filesystems import filesystem_of, opened
 from ingest.network.unopened import as_os_error
 from ingest.network.uris import spelled_as
@@ -78,7 +79,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
                 elif _is_text(uri):
                     found[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info), own)
                 else:
-                    skips.append(Skip(ascii(uri), "unreadable_file", "Its name is not UTF-8, so it is left out; rename it."))
+                    skips.append(Skip(ascii(uri), "unreadable_file", message("Its name is not UTF-8, so it is left out; rename it.")))
         except NotAllowed as error:
             skips.append(unreadable(pattern, error))
         except (OSError, ValueError, ImportError, aiohttp.ClientError) as error:
@@ -86,7 +87,10 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
                 Skip(
                     redact(pattern),
                     "unreadable_file",
-                    f"Nothing could be listed there ({why(error, remote='://' in pattern)}); check the path and its permissions.",
+                    message(
+                        "Nothing could be listed there ({why:name}); check the path and its permissions.",
+                        why=why(error, remote="://" in pattern),
+                    ),
                 )
             )
         # One of the files stands for all of its pattern: they may be thousands.
@@ -101,7 +105,7 @@ def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
     """
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
-        raise OSError("this compression is not supported; use gzip, bzip2 or xz")
+        raise OSError(message("this compression is not supported; use gzip, bzip2 or xz"))
     node = node_file_of(path)
     if node is not None and _is_file(node):
         log = opened_log(node, lambda: _opened(node, anywhere), path)
@@ -138,9 +142,15 @@ def _is_file(path: str) -> bool:
 
 
 def read_files(
-    paths: Iterable[str], *, cluster: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events",
-    source: str = "log", at: datetime | None = None,
-) -> Iterator[Observed]:  # fmt: skip
+    paths: Iterable[str],
+    *,
+    cluster: str,
+    layout: str = "flink",
+    time_zone: str = "UTC",
+    keep: Keep = "events",
+    source: str = "log",
+    at: datetime | None = None,
+) -> Iterator[Observed]:
     """All records of whole files, oldest file of each process first, in batches; skips come as records.
 
     ``observed_at`` of a batch is its newest record's time (recordings keep their own time) unless ``at`` says otherwise.
@@ -201,7 +211,7 @@ def unreadable(path: str, error: BaseException) -> Skip:
     return Skip(
         redact(path),
         "unreadable_file",
-        f"It could not be read to its end ({why(error, remote='://' in path)}); check that it is whole and readable.",
+        message("It could not be read to its end ({why:name}); check that it is whole and readable.", why=why(error, remote="://" in path)),
     )
 
 
@@ -209,8 +219,10 @@ def no_header(path: str) -> Skip:
     return Skip(
         redact(path),
         "no_header",
-        "No line of it begins a log record, neither in the declared layout nor in one that is known; declare its log4j pattern, or leave"
-        " it out of the globs.",
+        message(
+            "No line of it begins a log record, neither in the declared layout nor in one "
+            "that is known; declare its log4j pattern, or leave it out of the globs."
+        ),
     )
 
 
@@ -240,4 +252,4 @@ def why(error: BaseException, *, remote: bool) -> str:
     """A remote server's own words are left out: the URI may have been entered to probe an internal server."""
     said = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)
-    return said or (f"it answered {status}" if isinstance(status, int) else type(error).__name__)
+    return said or (message("it answered {status:number}", status=status) if isinstance(status, int) else type(error).__name__)

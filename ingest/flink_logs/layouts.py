@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ingest.errors import Refused
 from ingest.flink_logs.log4j_patterns import compiled
+from ingest.messages import message
 
 EPOCH_YEAR = 1970
 """Flink writes no log of before; a later step may take some days from an instant."""
@@ -88,7 +89,7 @@ _BEFORE_MESSAGE = (
 """Level, thread, logger, line number and MDC, as far as they are printed, in the orders that log4j and logback users have."""
 
 DATED = Layout(
-    "date first",
+    message("date first"),
     "",
     r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
     rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++{_BEFORE_MESSAGE}",
@@ -97,7 +98,7 @@ DATED = Layout(
     "yMdHms",
 )
 SHORT = Layout(
-    "log4j 1, short",
+    message("log4j 1, short"),
     "",
     rf"^([0-9]{{2}}/[0-9]{{2}}/[0-9]{{2}} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}})(?:[.,]([0-9]{{1,9}}))? ++{_BEFORE_MESSAGE}",
     ("second", "fraction", "level", "logger"),
@@ -136,7 +137,9 @@ def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:
     try:
         return ZoneInfo(wanted)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise Refused(f"There is no time zone {wanted!r}; give an IANA name such as UTC or Asia/Shanghai.") from error
+        raise Refused(
+            message("There is no time zone {wanted:text}; give an IANA name such as UTC or Asia/Shanghai.", wanted=f"{wanted!r}")
+        ) from error
 
 
 def _offset(text: str | None) -> timezone | None:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from ingest.errors import Refused
+from ingest.messages import message
 
 _NAMED = {
     "": "yyyy-MM-dd HH:mm:ss,SSS",
@@ -39,7 +40,13 @@ class LogDate:
 
 
 def no_layout(pattern: str, why: str) -> Refused:
-    return Refused(f"The log layout {pattern!r} cannot be read: {why}. Use 'flink' or a log4j pattern with %d and %m.")
+    return Refused(
+        message(
+            "The log layout {pattern:text} cannot be read: {why:message}. Use 'flink' or a log4j pattern with %d and %m.",
+            pattern=f"{pattern!r}",
+            why=why,
+        )
+    )
 
 
 def date_of(layout: str, options: list[str]) -> LogDate:
@@ -57,9 +64,12 @@ def date_of(layout: str, options: list[str]) -> LogDate:
             rest += f"([0-9]{{{len(token)}}})"
             has_fraction = True
         elif token[0].isalpha():
-            raise no_layout(layout, f"its date has {token!r}; only years to fractions of a second in digits are supported")
+            raise no_layout(
+                layout,
+                message("its date has {token:text}; only years to fractions of a second in digits are supported", token=f"{token!r}"),
+            )
         else:
             rest += re.escape(token.strip("'"))
     if sorted(parts) != sorted("yMdHms"):
-        raise no_layout(layout, f"its date {pattern!r} lacks the day or the time of day")
+        raise no_layout(layout, message("its date {pattern:text} lacks the day or the time of day", pattern=f"{pattern!r}"))
     return LogDate(second, parts, rest, has_fraction, options[1] if len(options) > 1 else "")

@@ -12,21 +12,59 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ingest.flink_logs.log4j_dates import LogDate, date_of, no_layout
+from ingest.messages import message
 
 LONGEST_PATTERN = 500
 MOST_PARTS = 20
 
 _CONVERTER = re.compile(r"%(?:-?[0-9]+)?(?:\.-?[0-9]+)?([A-Za-z]+|%)((?:\{[^{}]*\})*)")
 _KINDS = {
-    "d": "date", "date": "date", "p": "level", "level": "level", "le": "level",
-    "c": "logger", "logger": "logger", "lo": "logger", "C": "word", "class": "word",
-    "m": "message", "msg": "message", "message": "message", "n": "end",
-    "t": "text", "tn": "text", "thread": "text", "threadName": "text",
-    "x": "text", "NDC": "text", "X": "text", "mdc": "text", "MDC": "text",
-    "L": "word", "line": "word", "M": "word", "method": "word", "F": "word", "file": "word", "l": "text", "location": "text",
-    "r": "word", "relative": "word", "pid": "word", "processId": "word", "T": "word", "tid": "word", "threadId": "word",
-    "tp": "word", "threadPriority": "word", "sn": "word", "sequenceNumber": "word", "ex": "end", "throwable": "end", "xEx": "end",
-}  # fmt: skip
+    "d": "date",
+    "date": "date",
+    "p": "level",
+    "level": "level",
+    "le": "level",
+    "c": "logger",
+    "logger": "logger",
+    "lo": "logger",
+    "C": "word",
+    "class": "word",
+    "m": "message",
+    "msg": "message",
+    "message": "message",
+    "n": "end",
+    "t": "text",
+    "tn": "text",
+    "thread": "text",
+    "threadName": "text",
+    "x": "text",
+    "NDC": "text",
+    "X": "text",
+    "mdc": "text",
+    "MDC": "text",
+    "L": "word",
+    "line": "word",
+    "M": "word",
+    "method": "word",
+    "F": "word",
+    "file": "word",
+    "l": "text",
+    "location": "text",
+    "r": "word",
+    "relative": "word",
+    "pid": "word",
+    "processId": "word",
+    "T": "word",
+    "tid": "word",
+    "threadId": "word",
+    "tp": "word",
+    "threadPriority": "word",
+    "sn": "word",
+    "sequenceNumber": "word",
+    "ex": "end",
+    "throwable": "end",
+    "xEx": "end",
+}
 _UNBOUNDED = ("logger", "word", "text")
 _SPACES = " {1,200}+"
 _PADDING = " {0,200}+"
@@ -54,7 +92,10 @@ class Compiled:
 def compiled(pattern: str) -> Compiled:
     """Raises :class:`Refused` for a pattern that cannot be read."""
     if len(pattern) > LONGEST_PATTERN:
-        raise no_layout(f"{pattern[:LONGEST_PATTERN]}…", f"it is longer than {LONGEST_PATTERN} characters")
+        raise no_layout(
+            f"{pattern[:LONGEST_PATTERN]}…",
+            message("it is longer than {longest_pattern:number} characters", longest_pattern=LONGEST_PATTERN),
+        )
     parts, options = _parts(pattern)
     _require_ends(pattern, parts)
     date = date_of(pattern, options)
@@ -79,7 +120,7 @@ def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
         name = match[1]
         kind = "literal" if name == "%" else _KINDS.get(name)
         if kind is None:
-            raise no_layout(pattern, f"it has %{name}, which is not supported")
+            raise no_layout(pattern, message("it has %{name:name}, which is not supported", name=name))
         if kind == "literal":
             _add_literal(found, "%")
         elif kind != "end":
@@ -88,12 +129,12 @@ def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
             break
         if kind == "date":
             if options is not None:
-                raise no_layout(pattern, "it has two dates")
+                raise no_layout(pattern, message("it has two dates"))
             options = re.findall(r"\{([^{}]*)\}", match[2])
     else:
-        raise no_layout(pattern, "it has no message (%m)")
+        raise no_layout(pattern, message("it has no message (%m)"))
     if options is None:
-        raise no_layout(pattern, "it has no date (%d) before the message")
+        raise no_layout(pattern, message("it has no date (%d) before the message"))
     return found, options
 
 
@@ -107,13 +148,17 @@ def _add_literal(parts: list[_Part], text: str) -> None:
 def _require_ends(pattern: str, parts: Sequence[_Part]) -> None:
     """Between what may be of any length something has to stand."""
     if sum(part.kind != "literal" for part in parts) > MOST_PARTS:
-        raise no_layout(pattern, f"it has more than {MOST_PARTS} conversions")
+        raise no_layout(pattern, message("it has more than {most_parts:number} conversions", most_parts=MOST_PARTS))
     for part, following in pairwise(parts):
         if part.kind in _UNBOUNDED and following.kind not in ("literal", "message"):
             raise no_layout(
                 pattern,
-                f"nothing stands between {part.written} and {following.written}, so where one ends is not known: "
-                "write what is printed between them, or one %x for both",
+                message(
+                    "nothing stands between {written:name} and {written2:name}, so where one ends "
+                    "is not known: write what is printed between them, or one %x for both",
+                    written=part.written,
+                    written2=following.written,
+                ),
             )
 
 

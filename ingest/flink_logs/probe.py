@@ -8,9 +8,9 @@ from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import is_packed, process_of
+from ingest.messages import message, plural
 from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
-from ingest.wording import count_text
 
 MAX_FILES_PROBED = 20
 ZONE_TOLERANCE = timedelta(minutes=20)
@@ -32,14 +32,16 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
         layout = layout_of(logs.layout)
         zone = zone_of(logs.time_zone, layout)
     except IngestError as error:
-        result.misses.append(f"logs: {error}")
+        result.misses.append(message("logs: {error:text}", error=str(error)))
         return result
     files, skips = find(logs.globs, logs.own_globs)
-    result.misses += [f"logs: {skip.subject}: {skip.detail}" for skip in skips]
+    result.misses += [message("logs: {subject:name}: {detail:name}", subject=skip.subject, detail=skip.detail) for skip in skips]
     if not files:
-        result.misses.append(f"logs: nothing matches {', '.join(logs.globs)}")
+        result.misses.append(message("logs: nothing matches {join:name}", join=", ".join(logs.globs)))
         return result
-    result.sees.append(f"log files: {len(files)}, {sum(file.size for file in files) / 1e6:.1f} MB")
+    result.sees.append(
+        message("log files: {files:number}, {sum:decimal1} MB", files=len(files), sum=sum(file.size for file in files) / 1000000.0)
+    )
     newest = None
     unknown: list[str] = []
     for file in files[-MAX_FILES_PROBED:]:
@@ -49,13 +51,21 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
         newest = max(filter(None, (newest, last)), default=None)
     if unknown:
         result.misses.append(
-            f"logs: {count_text(len(unknown), 'file')} without the declared layout, as {unknown[0]}; declare their log4j pattern"
+            message(
+                "logs: {unknown:message} without the declared layout, as {unknown2:name}; declare their log4j pattern",
+                unknown=plural(len(unknown), "{count:count} file", "{count:count} files"),
+                unknown2=unknown[0],
+            )
         )
     if newest:
-        result.sees.append(f"newest log record: {newest:%Y-%m-%d %H:%M:%S} UTC")
+        result.sees.append(message("newest log record: {newest:name} UTC", newest=f"{newest:%Y-%m-%d %H:%M:%S}"))
         if zone_is_doubtful(newest, now):
             result.misses.append(
-                f"logs: the newest record would be {_hours(newest - now)} from now; is {logs.time_zone} the time zone of these logs?"
+                message(
+                    "logs: the newest record would be {hours:message} from now; is {time_zone:name} the time zone of these logs?",
+                    hours=_hours(newest - now),
+                    time_zone=logs.time_zone,
+                )
             )
     return result
 
@@ -83,4 +93,8 @@ def _last_record(file: LogFile, reader: LogReader) -> tuple[datetime | None, int
 
 
 def _hours(off: timedelta) -> str:
-    return f"{abs(off) / timedelta(hours=1):.1f} h {'ahead' if off > timedelta(0) else 'behind'}"
+    return message(
+        "{abs:decimal1} h {words:message}",
+        abs=abs(off) / timedelta(hours=1),
+        words=message("ahead") if off > timedelta(0) else message("behind"),
+    )

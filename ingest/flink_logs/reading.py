@@ -7,6 +7,7 @@ from ingest.cluster_run import ClusterRun, Shard
 from ingest.flink_logs import endpoint, tail
 from ingest.flink_logs.endpoint import Transfer
 from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.messages import message
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 
@@ -49,7 +50,10 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
             skip = Skip("/jobmanager/logs", error.reason, str(error))
             return SourceRead((), again if isinstance(error, BadAnswer) else cursor, (skip,) if error.reason != "not_found" else ())
         except TimeoutError:
-            detail = f"Its log files did not come within {LOG_ENDPOINT_TIMEOUT_S:g} s; they are read from where they were left."
+            detail = message(
+                "Its log files did not come within {log_endpoint_timeout_s:number} s; they are read from where they were left.",
+                log_endpoint_timeout_s=LOG_ENDPOINT_TIMEOUT_S,
+            )
             return SourceRead((), again, (Skip("/jobmanager/logs", "timeout", detail),))
 
 

@@ -1,3 +1,4 @@
+from ingest.messages import message
 from ingest.records import LogRecord
 from ingest.source_registry import Setting, Source, Turn
 
@@ -9,7 +10,7 @@ SOURCES = (
         wanted=lambda run: run.cluster.logs.globs,
         settings=(Setting("log_globs", "places", "--logs"),),
         suffices=True,
-        subject="The log storage",
+        subject=message("The log storage"),
         probe="ingest.flink_logs.probe:probe",
         tables=(LogRecord,),
         files=True,

@@ -4,6 +4,7 @@ import zlib
 from collections.abc import AsyncIterable
 
 from ingest.flink_rest.faults import BadAnswer
+from ingest.messages import message
 
 GZIP_OR_ZLIB = 47
 """``wbits`` by which zlib detects either header."""
@@ -41,7 +42,11 @@ async def unpacked(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int
             yield chunk
         return
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise BadAnswer(f"{path} came packed as {encoding[:40]!r}, which was not asked for.", "http_error", path)
+        raise BadAnswer(
+            message("{path:name} came packed as {encoding:text}, which was not asked for.", path=path, encoding=f"{encoding[:40]!r}"),
+            "http_error",
+            path,
+        )
     unpacker, left = zlib.decompressobj(GZIP_OR_ZLIB), limit_bytes
     try:
         async for chunk in chunks:
@@ -51,14 +56,20 @@ async def unpacked(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int
                 raise too_large(path, limit_bytes)
             yield piece
     except zlib.error as error:
-        raise BadAnswer(f"{path} came as {encoding} but does not unpack.", "http_error", path) from error
+        raise BadAnswer(
+            message("{path:name} came as {encoding:name} but does not unpack.", path=path, encoding=encoding), "http_error", path
+        ) from error
 
 
 def too_large(path: str, limit_bytes: int) -> BadAnswer:
     """The fault of an answer beyond the limit."""
     mebibytes = limit_bytes / (1024 * 1024)
     return BadAnswer(
-        f"{path} answered more than {mebibytes:.4g} MiB and was cut off there; raise max_response_bytes if that is right.",
+        message(
+            "{path:name} answered more than {mebibytes:name} MiB and was cut off there; raise max_response_bytes if that is right.",
+            path=path,
+            mebibytes=f"{mebibytes:.4g}",
+        ),
         "too_large",
         path,
     )

@@ -23,6 +23,7 @@ from ingest.flink_rest.faults import BadAnswer, Unanswered, fault_of_status
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.tls import tls_context
 from ingest.json_bounds import MAX_HELD_BYTES, TooManyValues
+from ingest.messages import message
 from ingest.network import kerberos
 from ingest.network.clusters import RefusedAddress, checked_socket
 from ingest.sources import Auth, ClusterSource, Tls
@@ -100,7 +101,15 @@ class RestClient:
         """The decoded JSON of ``path``; raises ``Unanswered`` (ask later) or ``BadAnswer`` (skip it)."""
         try:
             if self.held_bytes > MAX_HELD_BYTES:
-                raise BadAnswer(f"{path} was not asked: the answers before it take {self.held_bytes:,} bytes.", "over_budget", path)
+                raise BadAnswer(
+                    message(
+                        "{path:name} was not asked: the answers before it take {held_bytes:count} bytes.",
+                        path=path,
+                        held_bytes=self.held_bytes,
+                    ),
+                    "over_budget",
+                    path,
+                )
             body = await self._retrying(path)
         except (BadAnswer, Unanswered) as error:
             self._on_answer(path, error.status or 0, {"errors": [str(error)], "reason": error.reason})
@@ -113,9 +122,16 @@ class RestClient:
         try:
             decoded, held_bytes = json_bounds.decoded(body, lenient=self._lenient)
         except TooManyValues as error:
-            raise BadAnswer(f"{path} was not read: {error}.", "too_large", path, 200) from error
+            raise BadAnswer(
+                message("{path:name} was not read: {error:text}.", path=path, error=str(error)), "too_large", path, 200
+            ) from error
         except (ValueError, RecursionError) as error:
-            raise BadAnswer(f"{path} answered {_what_it_is(body)} instead of JSON.", "bad_json", path, 200) from error
+            raise BadAnswer(
+                message("{path:name} answered {what_it_is:message} instead of JSON.", path=path, what_it_is=_what_it_is(body)),
+                "bad_json",
+                path,
+                200,
+            ) from error
         self.held_bytes += held_bytes
         return decoded
 
@@ -178,10 +194,13 @@ class RestClient:
             if f"{parts.scheme}://{parts.netloc}" != self.address.origin:
                 host = self.address.hide(parts.hostname or "nowhere")
                 raise BadAnswer(
-                    f"{path} is redirected to {host}; register the address that answers itself.", "redirected", path, response.status
+                    message("{path:name} is redirected to {host:name}; register the address that answers itself.", path=path, host=host),
+                    "redirected",
+                    path,
+                    response.status,
                 )
             url = target
-        raise BadAnswer(f"{path} is redirected in a circle.", "redirected", path)
+        raise BadAnswer(message("{path:name} is redirected in a circle.", path=path), "redirected", path)
 
     async def _ticket(self, path: str) -> dict[str, str]:
         """Of Kerberos, where that is how to sign in: one for each request, since a server may refuse one that it has seen."""
@@ -193,23 +212,52 @@ class RestClient:
         except kerberos.NoTicket as error:
             raise BadAnswer(str(error), "unauthorized", path) from error
         except TimeoutError as error:
-            why = f"{path} was not asked: no KDC of Kerberos answered within {self._timeout_s:g} s."
+            why = message(
+                "{path:name} was not asked: no KDC of Kerberos answered within {timeout_s:number} s.", path=path, timeout_s=self._timeout_s
+            )
             raise Unanswered(why, "timeout", path, connected=False) from error
 
     def _transport_fault(self, error: Exception, path: str) -> Exception:
         base = self.address.base
         if isinstance(error, TimeoutError):
-            return Unanswered(f"{path} was not answered within {self._timeout_s:g} s by {base}.", "timeout", path)
+            return Unanswered(
+                message(
+                    "{path:name} was not answered within {timeout_s:number} s by {base:name}.",
+                    path=path,
+                    timeout_s=self._timeout_s,
+                    base=base,
+                ),
+                "timeout",
+                path,
+            )
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | aiohttp.ClientSSLError):
-            return BadAnswer(f"No trusted TLS connection to {base}: {_tls_reason(error)}. Check its CA file and certificates.", "tls", path)
+            return BadAnswer(
+                message(
+                    "No trusted TLS connection to {base:name}: {tls_reason:name}. Check its CA file and certificates.",
+                    base=base,
+                    tls_reason=_tls_reason(error),
+                ),
+                "tls",
+                path,
+            )
         if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, RefusedAddress):
-            return BadAnswer(f"{base} is not asked: {error.os_error.strerror}.", "refused_address", path)
+            return BadAnswer(
+                message("{base:name} is not asked: {strerror:name}.", base=base, strerror=str(error.os_error.strerror)),
+                "refused_address",
+                path,
+            )
         if isinstance(error, aiohttp.ClientConnectorError):
-            why = os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"
-            return Unanswered(f"{base} cannot be reached ({why}).", "unreachable", path, connected=False)
+            why = os.strerror(error.os_error.errno) if error.os_error.errno else message("no connection")
+            return Unanswered(
+                message("{base:name} cannot be reached ({why:message}).", base=base, why=why), "unreachable", path, connected=False
+            )
         if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
-            return BadAnswer(f"{path} was answered by something that does not speak HTTP as expected.", "http_error", path)
-        return Unanswered(f"{base} closed the connection before {path} was answered whole.", "unreachable", path)
+            return BadAnswer(
+                message("{path:name} was answered by something that does not speak HTTP as expected.", path=path), "http_error", path
+            )
+        return Unanswered(
+            message("{base:name} closed the connection before {path:name} was answered whole.", base=base, path=path), "unreachable", path
+        )
 
 
 def client_of(source: ClusterSource, url: str, gate: Gate | None = None, on_answer: OnAnswer | None = None) -> RestClient:
@@ -240,4 +288,4 @@ def _what_it_is(body: bytes) -> str:
         return "nothing"
     if start[:1] == b"<":
         return "HTML"
-    return "half a JSON document" if start[:1] in b"{[" else "text"
+    return message("half a JSON document") if start[:1] in b"{[" else "text"

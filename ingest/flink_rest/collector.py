@@ -26,6 +26,7 @@ from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.starting_tasks import StartingTask, slow_tasks
 from ingest.flink_rest.taskmanager_reader import read_taskmanagers
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
+from ingest.messages import message
 from ingest.records import Observed, Skip
 from ingest.sources import ClusterSource
 
@@ -92,7 +93,7 @@ class _Cycle:
     def __init__(self, source: ClusterSource, cursor: ClusterCursor, session: RestSession, limits: RequestLimits, cycle_s: float) -> None:
         self.source, self.cursor, self.session, self.limits = source, cursor, session, limits
         self.cycle_s = cycle_s
-        self.sampling_rate = SamplingRate(source.metrics_interval_s, lean=False, reason="as set")
+        self.sampling_rate = SamplingRate(source.metrics_interval_s, lean=False, reason=message("as set"))
         self.observed: list[Observed] = []
         self.starting: list[StartingTask] = []
         self.jobs_seen = 0
@@ -117,14 +118,23 @@ class _Cycle:
     def cut_off(self) -> None:
         self.timed_out = True
         read, seen, limit_s = self.jobs_read, self.jobs_seen, self.limits.cycle_timeout_s
-        detail = f"The cycle's {limit_s:g} s were over when {read} of {seen} jobs were read; the others come next."
+        detail = message(
+            "The cycle's {limit_s:number} s were over when {read:number} of {seen:number} jobs were read; the others come next.",
+            limit_s=limit_s,
+            read=read,
+            seen=seen,
+        )
         self.session.skip(self.session.client.address.base, "timeout", detail)
 
     def result(self) -> Collected:
         session = self.session
         if session.budget.left_out:
             left_out, budget = session.budget.left_out, self.limits.requests
-            detail = f"{left_out} requests that were due did not fit into the cycle's budget of {budget}; they come next."
+            detail = message(
+                "{left_out:number} requests that were due did not fit into the cycle's budget of {budget:number}; they come next.",
+                left_out=left_out,
+                budget=budget,
+            )
             session.skip(session.client.address.base, "over_budget", detail)
         error = None if self.listed else self._why_not()
         if error:
@@ -152,8 +162,14 @@ class _Cycle:
         if session.down:
             return session.down
         if self.timed_out:
-            return f"{session.client.address.base} did not list its jobs within {self.limits.cycle_timeout_s:g} s."
-        return session.skips[-1].detail if session.skips else f"{session.client.address.base} did not list its jobs."
+            return message(
+                "{base:name} did not list its jobs within {cycle_timeout_s:number} s.",
+                base=session.client.address.base,
+                cycle_timeout_s=self.limits.cycle_timeout_s,
+            )
+        return (
+            session.skips[-1].detail if session.skips else message("{base:name} did not list its jobs.", base=session.client.address.base)
+        )
 
     def _note_version(self, overview: Answer | None) -> None:
         body = overview.body if overview else None
@@ -165,7 +181,9 @@ class _Cycle:
             self.cursor.forget_settings()
         self.cursor.flink_version = version
         if not is_known(version):
-            detail = f"Flink {version} is not one of the known releases 1.12 to 2.3; it is read as far as it is understood."
+            detail = message(
+                "Flink {version:name} is not one of the known releases 1.12 to 2.3; it is read as far as it is understood.", version=version
+            )
             self.session.skip("/overview", "unknown_version", detail)
 
     async def _reader(self, found: list[ListedJob]) -> JobReader:
@@ -210,7 +228,12 @@ class _Cycle:
         if self.out_of_time:
             self.cut_off()
         if self.session.down:
-            detail = f"{self.session.down} {self.jobs_read} of {self.jobs_seen} jobs were read in this cycle."
+            detail = message(
+                "{down:name} {jobs_read:number} of {jobs_seen:number} jobs were read in this cycle.",
+                down=self.session.down,
+                jobs_read=self.jobs_read,
+                jobs_seen=self.jobs_seen,
+            )
             self.session.skip(self.session.client.address.base, "unreachable", detail)
 
     async def _read_job(self, reader: JobReader, job: ListedJob) -> None:
@@ -220,7 +243,11 @@ class _Cycle:
             parts = assembly.observe_job(reading, self.source.name, "rest")
         except Exception as error:
             log.exception("job %s of cluster %s could not be read", job.job_id, self.source.name)
-            self.session.skip(f"/jobs/{job.job_id}", "error", f"Reading this job failed with {type(error).__name__}; the others are read.")
+            self.session.skip(
+                f"/jobs/{job.job_id}",
+                "error",
+                message("Reading this job failed with {name:name}; the others are read.", name=type(error).__name__),
+            )
             return
         self.observed.extend(parts)
         self.starting += slow_tasks(reading)

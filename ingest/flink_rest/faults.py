@@ -1,6 +1,7 @@
 """What can be wrong with an answer, in words and as the reason code of a skip."""
 
 from ingest.errors import Retryable, Skipped
+from ingest.messages import message
 
 
 class Unanswered(Retryable):
@@ -9,8 +10,8 @@ class Unanswered(Retryable):
     ``connected`` is false where not even a connection came about, so that nothing was requested.
     """
 
-    def __init__(self, message: str, reason: str, path: str, status: int | None = None, *, connected: bool = True) -> None:
-        super().__init__(message)
+    def __init__(self, text: str, reason: str, path: str, status: int | None = None, *, connected: bool = True) -> None:
+        super().__init__(text)
         self.reason, self.path, self.status, self.connected = reason, path, status, connected
 
 
@@ -18,8 +19,8 @@ class BadAnswer(Skipped):
     """An answer that cannot be used: ``reason`` is not_found, unauthorized, tls, refused_address,
     redirected, http_error, too_large, bad_json or one of ``NOT_YET``."""
 
-    def __init__(self, message: str, reason: str, path: str, status: int | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, text: str, reason: str, path: str, status: int | None = None) -> None:
+        super().__init__(text)
         self.reason, self.path, self.status = reason, path, status
 
 
@@ -57,13 +58,19 @@ def not_yet(status: int, said: str) -> str | None:
 def lasting(path: str, reason: str) -> str:
     """That what is ``NOT_YET`` known has been so for ``KNOWN_WITHIN_S``, and what to do."""
     if reason == INITIALIZING:
-        return (
-            f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: the JobManager is still initializing this job. "
-            "Its log says what that waits for, such as the storage of the checkpoint that the job starts from."
+        return message(
+            "{path:name} has answered HTTP 500 for {known_within_s:number} minutes or "
+            "more: the JobManager is still initializing this job. Its log says what that "
+            "waits for, such as the storage of the checkpoint that the job starts from.",
+            path=path,
+            known_within_s=KNOWN_WITHIN_S // 60,
         )
-    return (
-        f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: the JobManager has metrics of none of its "
-        "subtasks. Check that they run, and that it reaches metrics.internal.query-service.port of TaskManagers."
+    return message(
+        "{path:name} has answered HTTP 500 for {known_within_s:number} minutes or "
+        "more: the JobManager has metrics of none of its subtasks. Check that they "
+        "run, and that it reaches metrics.internal.query-service.port of TaskManagers.",
+        path=path,
+        known_within_s=KNOWN_WITHIN_S // 60,
     )
 
 
@@ -72,16 +79,28 @@ def fault_of_status(status: int, path: str, said: str = "") -> Fault:
 
     The body is not repeated: an address that was entered by hand may lead to a server other than Flink's.
     """
-    message = f"{path} answered HTTP {status}"
+    answered = message("{path:name} answered HTTP {status:number}", path=path, status=status)
     if status in RETRIED_STATUSES:
-        return Unanswered(f"{message}.", "http_error", path, status)
+        return Unanswered(message("{answered:message}.", answered=answered), "http_error", path, status)
     if status in (401, 403):
-        return BadAnswer(f"{message}. Check user, password, token or ticket of this cluster.", "unauthorized", path, status)
+        return BadAnswer(
+            message("{answered:message}. Check user, password, token or ticket of this cluster.", answered=answered),
+            "unauthorized",
+            path,
+            status,
+        )
     if status == 404:
-        return BadAnswer(f"{message}.", "not_found", path, status)
+        return BadAnswer(message("{answered:message}.", answered=answered), "not_found", path, status)
     reason = not_yet(status, said)
     if reason == NOT_MEASURED:
-        return BadAnswer(f"{message}, since the JobManager has metrics of none of its subtasks.", reason, path, status)
+        return BadAnswer(
+            message("{answered:message}, since the JobManager has metrics of none of its subtasks.", answered=answered),
+            reason,
+            path,
+            status,
+        )
     if reason == INITIALIZING:
-        return BadAnswer(f"{message}, since the JobManager is still initializing this job.", reason, path, status)
-    return BadAnswer(f"{message}; the log of the JobManager says why.", "http_error", path, status)
+        return BadAnswer(
+            message("{answered:message}, since the JobManager is still initializing this job.", answered=answered), reason, path, status
+        )
+    return BadAnswer(message("{answered:message}; the log of the JobManager says why.", answered=answered), "http_error", path, status)

@@ -10,6 +10,7 @@ from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.flink_rest.payloads.flame_graph import FlameGraph, flame_graph
 from ingest.flink_rest.versions import release
+from ingest.messages import message
 from ingest.sources import WantedFlameGraph
 
 GRAPHS_PER_CYCLE = 3
@@ -38,9 +39,11 @@ async def request(
 async def _request_one(client: RestClient, wanted: WantedFlameGraph, version: str | None, at: Callable[[], datetime]) -> FlameGraphAnswer:
     known = release(version)
     if known is not None and known < SINCE:
-        return FlameGraphAnswer(wanted, at(), error=f"Flink has flame graphs since 1.13; this is {version}.")
+        return FlameGraphAnswer(
+            wanted, at(), error=message("Flink has flame graphs since 1.13; this is {version:name}.", version=str(version))
+        )
     if not (is_flink_id(wanted.job_id) and is_flink_id(wanted.vertex_id)):
-        return FlameGraphAnswer(wanted, at(), error="Its ids are none that Flink gives.")
+        return FlameGraphAnswer(wanted, at(), error=message("Its ids are none that Flink gives."))
     # Of an unknown release the whole vertex: an older one ignores the index, and its answer would be taken for one subtask's.
     subtask = wanted.subtask if known is not None and known >= OF_SUBTASKS_SINCE else None
     path = f"/jobs/{wanted.job_id}/vertices/{wanted.vertex_id}/flamegraph?type={wanted.kind}"

@@ -17,6 +17,7 @@ from ingest.flink_rest.job_reader import JobReader
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
 from ingest.flink_rest.session import RestSession
+from ingest.messages import message
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 
@@ -28,7 +29,7 @@ SECONDS_A_JOB, SECONDS_A_CYCLE = 20.0, 40.0
 """A History Server that answers slowly must not keep the other clusters of its shard waiting."""
 MAX_KNOWN = 20_000
 LIMITS = RequestLimits()
-WHOLE = SamplingRate(0, lean=False, reason="read once")
+WHOLE = SamplingRate(0, lean=False, reason=message("read once"))
 
 
 async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> SourceRead:
@@ -54,7 +55,10 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
         except TimeoutError:
             if left_s < SECONDS_A_JOB:
                 break
-            detail = f"Its documents did not come within {SECONDS_A_JOB:g} s; it is not asked for again until it changes."
+            detail = message(
+                "Its documents did not come within {seconds_a_job:number} s; it is not asked for again until it changes.",
+                seconds_a_job=SECONDS_A_JOB,
+            )
             session.skip(f"/jobs/{job.job_id}", "timeout", detail)
             part = []
         if part is None:

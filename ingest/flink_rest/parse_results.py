@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer
+from ingest.messages import message
 from ingest.records import Observed, Record, Skip
 
 _Parsed = TypeVar("_Parsed")
@@ -43,7 +44,15 @@ class ParseResults:
         bad_before = self._bad
         for place, entry in entries or ():
             if self._bad - bad_before >= MAX_BAD_ENTRIES:
-                self.skip(answer, "", f"{MAX_BAD_ENTRIES} of its entries could not be read; the others, from {place} on, are not tried.")
+                self.skip(
+                    answer,
+                    "",
+                    message(
+                        "{max_bad_entries:number} of its entries could not be read; the others, from {place:name} on, are not tried.",
+                        max_bad_entries=MAX_BAD_ENTRIES,
+                        place=place,
+                    ),
+                )
                 return
             yield place, entry
 

@@ -19,10 +19,10 @@ from ingest.flink_rest.metric_requests import names_for, subtask_paths
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
+from ingest.messages import message, plural
 from ingest.source_read import ProbeNotes
 from ingest.source_registry import Source, sources
 from ingest.sources import ClusterSource, LogSource
-from ingest.wording import count_text
 
 GATHERING_PAUSE_S = 2
 """Flink gathers metrics only after a first request for them."""
@@ -51,7 +51,7 @@ async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
     # Together: a source that hangs must not eat the time of those that answer.
     await asyncio.gather(*(_bounded(source, run, timeout_s, notes) for source in asked))
     if not asked:
-        notes.misses.append("Neither an address nor Prometheus nor logs nor archives are given: there is nothing to see.")
+        notes.misses.append(message("Neither an address nor Prometheus nor logs nor archives are given: there is nothing to see."))
     return Probe(bool(notes.sees), tuple(notes.sees), tuple(notes.misses), notes.flink_version, notes.jobs, notes.taskmanagers)
 
 
@@ -61,7 +61,9 @@ async def _bounded(source: Source, run: ClusterRun, timeout_s: float, notes: Pro
         async with asyncio.timeout(timeout_s):
             await (asyncio.to_thread(probed, run, notes) if source.files else probed(run, notes))
     except TimeoutError:
-        notes.misses.append(f"{source.subject} did not answer within {timeout_s:g} s.")
+        notes.misses.append(
+            message("{subject:name} did not answer within {timeout_s:number} s.", subject=source.subject, timeout_s=timeout_s)
+        )
     except IngestError as error:
         notes.misses.append(str(error))
 
@@ -72,33 +74,46 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
         overview = await client.get("/overview")
         version = overview.get("flink-version") if isinstance(overview, dict) else None
         if not is_version(version):  # then it is no JobManager, and what it says is not repeated
-            notes.misses.append(f"{client.address.base} answers, but not as a Flink JobManager does.")
+            notes.misses.append(message("{base:name} answers, but not as a Flink JobManager does.", base=client.address.base))
             return
         notes.flink_version = version
         managers = overview.get("taskmanagers")
         notes.taskmanagers = managers if isinstance(managers, int) else None
         _say_version(notes)
         if logs.globs or logs.endpoint:
-            _compare_zones(await _answer_or_miss(client, "/config", "time zone", notes), logs, notes)
+            _compare_zones(await _answer_or_miss(client, "/config", message("time zone"), notes), logs, notes)
         jobs = _jobs(await client.get("/jobs/overview"))
         notes.jobs = len(jobs)
         running = [job_id for job_id, state in jobs if state not in TERMINAL]
-        notes.sees.append(f"jobs: {len(running)} running, {len(jobs) - len(running)} ended")
+        notes.sees.append(
+            message("jobs: {running:number} running, {jobs:number} ended", running=len(running), jobs=len(jobs) - len(running))
+        )
         if running:
             await _probe_job(client, running[0], notes)
         else:
-            notes.misses.append("checkpoints and metrics cannot be tested while no job runs")
+            notes.misses.append(message("checkpoints and metrics cannot be tested while no job runs"))
         if not logs.globs:
             await _probe_log_endpoint(client, logs, notes)
 
 
 def _say_version(notes: ProbeNotes) -> None:
-    managers = "an unknown number of TaskManagers" if notes.taskmanagers is None else count_text(notes.taskmanagers, "TaskManager")
-    notes.sees.append(f"REST of Flink {notes.flink_version}, {managers}")
+    managers = (
+        message("an unknown number of TaskManagers")
+        if notes.taskmanagers is None
+        else plural(notes.taskmanagers, "{count:count} TaskManager", "{count:count} TaskManagers")
+    )
+    notes.sees.append(
+        message("REST of Flink {flink_version:name}, {managers:message}", flink_version=str(notes.flink_version), managers=managers)
+    )
     if not is_known(notes.flink_version):
-        notes.misses.append(f"Flink {notes.flink_version} is not one of the known releases 1.12 to 2.3; it is read as far as understood")
+        notes.misses.append(
+            message(
+                "Flink {flink_version:name} is not one of the known releases 1.12 to 2.3; it is read as far as understood",
+                flink_version=str(notes.flink_version),
+            )
+        )
     elif not has_time_metrics(notes.flink_version):
-        notes.misses.append("busy time and incremental checkpoint sizes: this release does not report them")
+        notes.misses.append(message("busy time and incremental checkpoint sizes: this release does not report them"))
 
 
 def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
@@ -107,13 +122,20 @@ def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
     try:
         declared = datetime.now(zone_of(logs.time_zone, layout_of(logs.layout))).utcoffset()
     except IngestError as error:
-        notes.misses.append(f"logs: {error}")
+        notes.misses.append(message("logs: {error:text}", error=str(error)))
         return
     if not isinstance(offset_ms, int) or declared is None or timedelta(milliseconds=offset_ms) == declared:
         return
     name = clean_text(str(config.get("timezone-name")), 60)
     hours = offset_ms / 3_600_000
-    notes.misses.append(f"logs: the JobManager runs in {name} (UTC{hours:+g} h), its logs are declared as {logs.time_zone}")
+    notes.misses.append(
+        message(
+            "logs: the JobManager runs in {name:name} (UTC{hours:name} h), its logs are declared as {time_zone:name}",
+            name=str(name),
+            hours=f"{hours:+g}",
+            time_zone=logs.time_zone,
+        )
+    )
 
 
 async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None:
@@ -123,10 +145,12 @@ async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None
     if isinstance(counts, dict):
         total, failed = counts.get("total"), counts.get("failed")
         if isinstance(total, int) and isinstance(failed, int):
-            notes.sees.append(f"checkpoints: {total} of the first running job, {failed} of them failed")
+            notes.sees.append(
+                message("checkpoints: {total:number} of the first running job, {failed:number} of them failed", total=total, failed=failed)
+            )
         if not total:
-            notes.misses.append("no checkpoint yet: checkpointing may be off")
-    job = await _answer_or_miss(client, f"/jobs/{job_id}", "job graph", notes)
+            notes.misses.append(message("no checkpoint yet: checkpointing may be off"))
+    job = await _answer_or_miss(client, f"/jobs/{job_id}", message("job graph"), notes)
     vertices = job.get("vertices") if isinstance(job, dict) else None
     vertex_id = vertices[0].get("id") if isinstance(vertices, list) and vertices and isinstance(vertices[0], dict) else None
     if not is_flink_id(vertex_id):
@@ -137,9 +161,9 @@ async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None
         await asyncio.sleep(GATHERING_PAUSE_S)
         metrics = await _answer_or_miss(client, path, "metrics", notes)
     if isinstance(metrics, list) and metrics:
-        notes.sees.append(f"buffer and time metrics: {len(metrics)} per subtask")
+        notes.sees.append(message("buffer and time metrics: {metrics:number} per subtask", metrics=len(metrics)))
     elif metrics is not None:
-        notes.misses.append("metrics are empty; Flink may still be gathering them, try again in a minute")
+        notes.misses.append(message("metrics are empty; Flink may still be gathering them, try again in a minute"))
 
 
 async def _answer_or_miss(client: RestClient, path: str, what: str, notes: ProbeNotes) -> Any:
@@ -152,26 +176,34 @@ async def _answer_or_miss(client: RestClient, path: str, what: str, notes: Probe
 
 async def _probe_log_endpoint(client: RestClient, logs: LogSource, notes: ProbeNotes) -> None:
     if not logs.endpoint:
-        notes.misses.append("logs: no glob is given and the log endpoint is turned off")
+        notes.misses.append(message("logs: no glob is given and the log endpoint is turned off"))
         return
     try:
         found = listed_logs(await client.get("/jobmanager/logs"))
     except BadAnswer as error:
         found, why = [], f": {error}" if error.reason != "not_found" else ""
-        notes.misses.append(f"the JobManager serves no log files{why}")
+        notes.misses.append(message("the JobManager serves no log files{why:name}", why=why))
         return
     if found:
         names = ", ".join(file.name for file in found[:3])
-        notes.sees.append(f"log endpoint: {count_text(len(found), 'file')}, {names}")
-        notes.misses.append("TaskManager logs, and log lines as they are written: give log globs for these")
+        notes.sees.append(
+            message(
+                "log endpoint: {found:message}, {names:name}",
+                found=plural(len(found), "{count:count} file", "{count:count} files"),
+                names=names,
+            )
+        )
+        notes.misses.append(message("TaskManager logs, and log lines as they are written: give log globs for these"))
     else:
-        notes.misses.append("the JobManager serves no log files; give log globs")
+        notes.misses.append(message("the JobManager serves no log files; give log globs"))
 
 
 async def probe_history_server(run: ClusterRun, notes: ProbeNotes) -> None:
     async with run.client(run.cluster.history_url) as client:
         jobs = _jobs(await client.get("/jobs/overview"))
-        notes.sees.append(f"History Server: {count_text(len(jobs), 'ended job')}")
+        notes.sees.append(
+            message("History Server: {jobs:message}", jobs=plural(len(jobs), "{count:count} ended job", "{count:count} ended jobs"))
+        )
 
 
 def _jobs(body: Any) -> list[tuple[str, str]]:

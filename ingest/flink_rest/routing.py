@@ -7,6 +7,7 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
+from ingest.messages import message
 
 _JOB = re.compile(r"/jobs/([0-9a-f]{32})(?=$|[/?])")
 _DETAIL = re.compile(r"/checkpoints/details/(\d{1,19})")
@@ -36,8 +37,8 @@ class Filed(Enum):
     """What became of an answer."""
 
     KEPT = "kept"
-    TAKEN = "the same was asked before in this reading"
-    UNKNOWN = "nothing that Weir reads"
+    TAKEN = message("the same was asked before in this reading")
+    UNKNOWN = message("nothing that Weir reads")
 
 
 def job_of(path: str) -> str | None:

@@ -7,6 +7,7 @@ from ingest.flink_rest.answers import Answer
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import KNOWN_WITHIN_S, NOT_YET, BadAnswer, Unanswered, lasting
 from ingest.flink_rest.limits import Budget
+from ingest.messages import message
 from ingest.records import Skip
 
 UNANSWERED_IN_A_ROW = 3
@@ -76,4 +77,10 @@ class RestSession:
         if len(self.skips) < SKIPS_PER_CYCLE:
             self.skips.append(Skip(subject.partition("?")[0], reason, detail))
         elif len(self.skips) == SKIPS_PER_CYCLE:
-            self.skips.append(Skip(self.client.address.base, "more", f"More than {SKIPS_PER_CYCLE} inputs were skipped in this cycle."))
+            self.skips.append(
+                Skip(
+                    self.client.address.base,
+                    "more",
+                    message("More than {skips_per_cycle:number} inputs were skipped in this cycle.", skips_per_cycle=SKIPS_PER_CYCLE),
+                )
+            )

@@ -1,5 +1,6 @@
 """What a JobManager is asked, and a History Server."""
 
+from ingest.messages import message
 from ingest.records import Checkpoint, Job, JobException, TaskManager, VertexCheckpoint, VertexGauges, VertexMetrics, VertexStart
 from ingest.source_registry import Setting, Source, Turn
 
@@ -14,7 +15,7 @@ SOURCES = (
         wanted=lambda run: run.cluster.url,
         settings=(Setting("url", "address"),),
         suffices=True,
-        subject="The JobManager",
+        subject=message("The JobManager"),
         probe="ingest.flink_rest.probe:probe_jobmanager",
         tables=(*_OF_JOBS, VertexMetrics, VertexGauges, TaskManager),
     ),
@@ -25,16 +26,20 @@ SOURCES = (
         wanted=lambda run: run.cluster.history_url,
         settings=(Setting("history_url", "address", "--history"),),
         suffices=True,
-        subject="The History Server",
+        subject=message("The History Server"),
         probe="ingest.flink_rest.probe:probe_history_server",
         tables=_OF_JOBS,
     ),
     Source(
-        "flame_graphs", Turn.ASKED_FOR, f"{_READING}:ask_flame_graphs",
+        "flame_graphs",
+        Turn.ASKED_FOR,
+        f"{_READING}:ask_flame_graphs",
         wanted=lambda run: run.answers and run.cluster.flame_graphs,
     ),
     Source(
-        "thread_dumps", Turn.ASKED_FOR, f"{_READING}:ask_thread_dumps",
+        "thread_dumps",
+        Turn.ASKED_FOR,
+        f"{_READING}:ask_thread_dumps",
         wanted=lambda run: run.answers and (run.cluster.thread_dumps or run.slow_to_start),
     ),
-)  # fmt: skip
+)

@@ -10,6 +10,7 @@ from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.flink_rest.payloads.thread_dump import Thread, thread_dump
 from ingest.flink_rest.taskmanager_reader import taskmanager_path
 from ingest.flink_rest.versions import release
+from ingest.messages import message
 
 DUMPS_PER_CYCLE = 4
 """Each stops all threads of one TaskManager for an instant (``dumpAllThreads`` needs a safepoint)."""
@@ -36,7 +37,9 @@ async def request(
 async def _request_one(client: RestClient, wanted: str, version: str | None, at: Callable[[], datetime]) -> ThreadDumpAnswer:
     known = release(version)
     if known is not None and known < SINCE:
-        return ThreadDumpAnswer(wanted, at(), error=f"Flink has thread dumps since 1.11; this is {version}.")
+        return ThreadDumpAnswer(
+            wanted, at(), error=message("Flink has thread dumps since 1.11; this is {version:name}.", version=str(version))
+        )
     try:
         return ThreadDumpAnswer(wanted, at(), thread_dump(await client.get(f"{taskmanager_path(wanted)}/thread-dump")))
     except (BadAnswer, Unanswered, Skipped) as error:

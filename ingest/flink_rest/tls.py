@@ -3,6 +3,7 @@
 import ssl
 
 from ingest.errors import Refused
+from ingest.messages import message
 from ingest.sources import Tls
 
 
@@ -11,7 +12,7 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=tls.ca_file or None)
     except (OSError, ssl.SSLError) as error:
-        raise Refused(f"The CA file {tls.ca_file} is not a readable PEM file of certificates.") from error
+        raise Refused(message("The CA file {ca_file:name} is not a readable PEM file of certificates.", ca_file=tls.ca_file)) from error
     if not tls.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -21,6 +22,9 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
             context.load_cert_chain(tls.client_cert_file, tls.client_key_file or None, password="")
         except (OSError, ssl.SSLError) as error:
             raise Refused(
-                f"The client certificate {tls.client_cert_file} and its key do not load; both must be PEM, the key without a password."
+                message(
+                    "The client certificate {client_cert_file:name} and its key do not load; both must be PEM, the key without a password.",
+                    client_cert_file=tls.client_cert_file,
+                )
             ) from error
     return context

@@ -11,6 +11,7 @@ from ingest.flink_rest.metric_requests import chosen_subtasks, names_for, subtas
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import has_time_metrics
 from ingest.flink_rest.vertex_rows import attempts_checksum
+from ingest.messages import message
 
 RETRY_PAUSE_S = 3.5
 SAMPLING_PAUSE_S = 6.5
@@ -79,8 +80,13 @@ class VertexReader:
                 self._session.skip(
                     f"{path}/metrics",
                     "sampled",
-                    f"{at_most} of {parallelism} subtasks are asked for buffer metrics in each sample, the hottest and a rotating share; "
-                    "the others are unknown in it. Back-pressure is read for all.",
+                    message(
+                        "{at_most:number} of {parallelism:number} subtasks are asked for buffer "
+                        "metrics in each sample, the hottest and a rotating share; the others are "
+                        "unknown in it. Back-pressure is read for all.",
+                        at_most=at_most,
+                        parallelism=parallelism,
+                    ),
                 )
             subtasks = chosen_subtasks(parallelism, at_most, _hottest(reading.backpressure.get(vertex_id)), cursor.turn)
             vertex_paths = subtask_paths(path, subtasks, self._names, self._prefix_bytes)

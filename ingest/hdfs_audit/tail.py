@@ -17,6 +17,7 @@ from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, unrea
 from ingest.flink_logs.layouts import zone_of
 from ingest.flink_logs.names import age_order, is_packed
 from ingest.hdfs_audit.lines import AuditLine, audit_line
+from ingest.messages import message
 from ingest.records import NameNodeCalls, Observed, Skip
 from ingest.source_read import SourceRead
 
@@ -103,15 +104,23 @@ class _Cycle:
                 self.records.append(found)
         nothing = not entries and not (known and known.headers) and position - offset >= NO_ENTRY_AFTER_BYTES
         if nothing and not (known and known.reported):
-            detail = (
+            detail = message(
                 "No line of it is an entry of an HDFS audit log (allowed=… ugi=… ip=… cmd=… src=…); declare hdfs-audit.log of a NameNode."
             )
             self.skips.append(Skip(file.path, "no_header", detail))
         return position - offset, FileCursor(
-            path=file.path, size=file.size, changed=file.changed, head=fingerprint(head), head_bytes=len(head), offset=position,
-            read_to=position, more=position - offset >= limit, served_cycle=self.cursor.cycle,
-            headers=(known.headers if known else 0) + entries, reported=nothing or bool(known and known.reported),
-        )  # fmt: skip
+            path=file.path,
+            size=file.size,
+            changed=file.changed,
+            head=fingerprint(head),
+            head_bytes=len(head),
+            offset=position,
+            read_to=position,
+            more=position - offset >= limit,
+            served_cycle=self.cursor.cycle,
+            headers=(known.headers if known else 0) + entries,
+            reported=nothing or bool(known and known.reported),
+        )
 
     def _begin(self, file: LogFile, begin: int | None) -> int:
         if begin is None:
@@ -119,7 +128,9 @@ class _Cycle:
         if file.size - begin <= MOST_BEHIND_BYTES:
             return begin
         newest = _newest(file)
-        detail = f"{newest - begin:,} bytes were left out: it grew by more than a cycle reads. Its newest lines are read."
+        detail = message(
+            "{newest:count} bytes were left out: it grew by more than a cycle reads. Its newest lines are read.", newest=newest - begin
+        )
         self.skips.append(Skip(file.path, "over_budget", detail))
         return newest
 

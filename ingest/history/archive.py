@@ -11,6 +11,7 @@ from ingest.flink_rest.payloads import jobs
 from ingest.flink_rest.payloads.fields import Fields, elements
 from ingest.flink_rest.routing import file_job_answer, is_read, job_of
 from ingest.json_bounds import MAX_HELD_BYTES, TooManyValues, decoded
+from ingest.messages import message
 from ingest.records import Skip
 
 MAX_SKIPS = 100
@@ -56,9 +57,9 @@ def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
         document, left = decoded(content)
         archive = Fields(document)
     except TooManyValues as error:
-        raise Skipped(f"the archive is not read: {error}") from None
+        raise Skipped(message("the archive is not read: {error:text}", error=str(error))) from None
     except (ValueError, RecursionError):
-        raise Skipped("the file is no JSON document; Flink may still be writing it") from None
+        raise Skipped(message("the file is no JSON document; Flink may still be writing it")) from None
     left = MAX_HELD_BYTES - left
     for place, entry in elements(archive.raw("archive"), "archive"):
         try:
@@ -72,14 +73,25 @@ def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
                 body, held_bytes = decoded(document.encode())
                 left -= held_bytes
                 if left < 0:
-                    raise Skipped(f"the archive is not read: its documents take more than {MAX_HELD_BYTES:,} bytes")
+                    raise Skipped(
+                        message(
+                            "the archive is not read: its documents take more than {max_held_bytes:count} bytes",
+                            max_held_bytes=MAX_HELD_BYTES,
+                        )
+                    )
                 yield path, body
             except TooManyValues as error:
-                skips.append(Skip(path, "too_large", f"the archived document is not read: {error}"))
+                skips.append(Skip(path, "too_large", message("the archived document is not read: {error:text}", error=str(error))))
             except (ValueError, AttributeError, RecursionError):
-                skips.append(Skip(path, "bad_json", "the archived document is no JSON text"))
+                skips.append(Skip(path, "bad_json", message("the archived document is no JSON text")))
         if len(skips) > MAX_SKIPS:
-            skips.append(Skip(place, "more", f"More than {MAX_SKIPS} documents could not be read; the rest is not tried."))
+            skips.append(
+                Skip(
+                    place,
+                    "more",
+                    message("More than {max_skips:number} documents could not be read; the rest is not tried.", max_skips=MAX_SKIPS),
+                )
+            )
             return
 
 

@@ -13,9 +13,9 @@ from ingest.errors import Skipped
 from ingest.flink_rest.assembly import observe_job
 from ingest.history.archive import job_readings
 from ingest.history.listing import ArchiveDirectory, ArchiveFile
+from ingest.messages import message, plural
 from ingest.records import Observed, Skip
 from ingest.source_read import ProbeNotes, SourceRead
-from ingest.wording import count_text
 
 MAX_ARCHIVE_BYTES = 128 * 1024 * 1024
 MAX_BYTES_PER_CYCLE = 256 * 1024 * 1024
@@ -28,7 +28,9 @@ def read_new(run: ClusterRun) -> SourceRead:
 
 def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     files = ArchiveDirectory(run.cluster.archive_dir).files()
-    notes.sees.append(f"archive directory: {count_text(len(files), 'archived job')}")
+    notes.sees.append(
+        message("archive directory: {files:message}", files=plural(len(files), "{count:count} archived job", "{count:count} archived jobs"))
+    )
 
 
 def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None, at: datetime) -> SourceRead:

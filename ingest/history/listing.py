@@ -11,6 +11,7 @@ import aiohttp
 from ingest.errors import Skipped
 from ingest.flink_logs.files import why
 from ingest.local_directories import NotAllowed, check_file, local_path
+from ingest.messages import message
 from ingest.network.filesystems import filesystem_of
 from ingest.network.unopened import as_os_error
 from ingest.redaction.texts import redact
@@ -56,7 +57,7 @@ class ArchiveDirectory:
             with as_os_error():
                 self._filesystem.invalidate_cache()
                 if not self._filesystem.isdir(self._root):
-                    raise FileNotFoundError("there is no such directory")
+                    raise FileNotFoundError(message("there is no such directory"))
                 listed = self._found()
         except (OSError, ValueError, aiohttp.ClientError) as error:
             raise self._unreachable(error) from error
@@ -70,9 +71,11 @@ class ArchiveDirectory:
         except NotAllowed as error:
             raise Skipped(str(error)) from error
         except (OSError, ValueError, aiohttp.ClientError) as error:
-            raise Skipped(f"the archive cannot be read ({why(error, remote='://' in file.path)}); check its permissions") from error
+            raise Skipped(
+                message("the archive cannot be read ({why:name}); check its permissions", why=why(error, remote="://" in file.path))
+            ) from error
         if len(content) > max_bytes:
-            raise Skipped(f"the archive is larger than {max_bytes} bytes and is not read")
+            raise Skipped(message("the archive is larger than {max_bytes:number} bytes and is not read", max_bytes=max_bytes))
         return content
 
     def _found(self) -> dict[str, dict[str, Any]]:
@@ -86,7 +89,13 @@ class ArchiveDirectory:
 
     def _unreachable(self, error: Exception) -> Skipped:
         problem = why(error, remote="://" in self._directory)
-        return Skipped(f"{redact(self._directory)} cannot be listed ({problem}); check jobmanager.archive.fs.dir and its permissions")
+        return Skipped(
+            message(
+                "{redact:name} cannot be listed ({problem:name}); check jobmanager.archive.fs.dir and its permissions",
+                redact=redact(self._directory),
+                problem=problem,
+            )
+        )
 
 
 def _below(listable: Local) -> Iterator[tuple[str, dict[str, Any]]]:

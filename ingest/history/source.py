@@ -1,3 +1,4 @@
+from ingest.messages import message
 from ingest.records import Checkpoint, Job, JobException, VertexCheckpoint, VertexStart
 from ingest.source_registry import Setting, Source, Turn
 
@@ -9,7 +10,7 @@ SOURCES = (
         wanted=lambda run: run.cluster.archive_dir,
         settings=(Setting("archive_dir", "place", "--archive"),),
         suffices=True,
-        subject="The archive directory",
+        subject=message("The archive directory"),
         probe="ingest.history.archives:probe",
         tables=(Job, Checkpoint, VertexCheckpoint, VertexStart, JobException),
         files=True,

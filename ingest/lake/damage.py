@@ -11,6 +11,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from ingest.errors import Refused
 from ingest.lake.tables import Table
+from ingest.messages import message
 
 MAX_FILES_CHECKED = 5_000
 _SAID_CHARS = 200
@@ -37,8 +38,14 @@ def readable_errors(table: Table, uri: str, folder: Path | None, in_files: Calla
 
 def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
     return LakeDamaged(
-        f"Lake table {table.name} at {uri} cannot be used: {why}. Put back a copy of it, or move its folder away and run "
-        "manage.py run_pipeline --from-start; the other tables are not touched."
+        message(
+            "Lake table {name:name} at {uri:name} cannot be used: {why:name}. Put back a "
+            "copy of it, or move its folder away and run manage.py run_pipeline "
+            "--from-start; the other tables are not touched.",
+            name=table.name,
+            uri=uri,
+            why=why,
+        )
     )
 
 
@@ -48,11 +55,11 @@ def broken_file(table: Table, paths: Iterable[Path]) -> str:
         try:
             names = set(pq.read_schema(path).names)
         except FileNotFoundError:
-            return f"{path} is missing"
+            return message("{path:name} is missing", path=str(path))
         except (pa.ArrowException, OSError) as error:
-            return f"{path} is damaged ({_first_line(error)})"
+            return message("{path:name} is damaged ({first_line:name})", path=str(path), first_line=_first_line(error))
         if not set(table.identity) <= names | {"date"}:
-            return f"{path} has other columns than this table"
+            return message("{path:name} has other columns than this table", path=str(path))
     return ""
 
 
@@ -62,16 +69,16 @@ def _in_log(folder: Path | None) -> str:
     if log is None or not log.exists():
         return ""
     if not log.is_dir():
-        return f"{log} is no directory"
+        return message("{log:name} is no directory", log=str(log))
     entries = sorted(path for path in log.glob("*.json") if path.stem.isdigit())[-MAX_FILES_CHECKED:]
     for before, entry in zip([None, *entries], entries, strict=False):
         if before is not None and int(entry.stem) != int(before.stem) + 1:
-            return f"{log} lacks the entry after {before.name}"
+            return message("{log:name} lacks the entry after {name:name}", log=str(log), name=before.name)
         try:
             for line in entry.read_bytes().splitlines():
                 json.loads(line)
         except (OSError, ValueError, RecursionError):
-            return f"{entry} is damaged"
+            return message("{entry:name} is damaged", entry=str(entry))
     return ""
 
 

@@ -20,6 +20,7 @@ from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.log_stores.opening import client_of, store_of
 from ingest.log_stores.pages import NS_PER_MS, NS_PER_S, Line, Page, Store
 from ingest.log_stores.reading import ReadTo
+from ingest.messages import message
 from ingest.pushed.entries import Entry
 from ingest.pushed.spool import Spool
 from ingest.records import Skip
@@ -126,7 +127,12 @@ class _Reading:
                 break
             await self._read_on()
         if self._skipped > MAX_SKIPS:
-            self._skip("more", f"{self._skipped - MAX_SKIPS:,} more records of {self._store.name} were skipped.")
+            self._skip(
+                "more",
+                message(
+                    "{skipped:count} more records of {name:name} were skipped.", skipped=self._skipped - MAX_SKIPS, name=self._store.name
+                ),
+            )
 
     def _is_used_up(self) -> bool:
         return self._bytes <= 0 or self.lines >= self._max_lines or time.monotonic() > self._until_s
@@ -150,8 +156,15 @@ class _Reading:
             self._limit = larger
         else:
             await self._take(lines)
-            when = f"{_instant(begin):%F %T} UTC"
-            self._skip("over_budget", f"At {when} {limit:,} lines have the same instant; further ones of it, if any, are left out.")
+            when = message("{instant:name} UTC", instant=f"{_instant(begin):%F %T}")
+            self._skip(
+                "over_budget",
+                message(
+                    "At {when:name} {limit:count} lines have the same instant; further ones of it, if any, are left out.",
+                    when=when,
+                    limit=limit,
+                ),
+            )
             self._go_on(begin + self._store.resolution_ns)
 
     def _slice(self) -> tuple[int, int]:
@@ -179,7 +192,14 @@ class _Reading:
             await self._page(self._now_ns + SLICE_NS, self._now_ns + SLICE_NS + NS_PER_S, 1)
             behind_ns = await self._behind_first(begin, end)
             when = f"{_instant(behind_ns):%F %T.%f}"[:-3]
-            self._skip(error.reason, f"The line of {when} UTC cannot be read; it is left out, with others of this millisecond. {error}")
+            self._skip(
+                error.reason,
+                message(
+                    "The line of {when:name} UTC cannot be read; it is left out, with others of this millisecond. {error:text}",
+                    when=when,
+                    error=str(error),
+                ),
+            )
             self._go_on(behind_ns)
             return None
 
@@ -202,8 +222,13 @@ class _Reading:
     def _inside(self, page: Page, begin: int, end: int) -> list[Line]:
         inside = [line for line in page.lines if begin <= line[0] < end]
         if page.lines and not inside:
-            raise Skipped(f"{self._store.name} answered no line of the time that was asked for; does a proxy change or repeat answers?")
-        outside = Skip(self._client.address.base, "bad_payload", "A line is not of the time that was asked for.")
+            raise Skipped(
+                message(
+                    "{name:name} answered no line of the time that was asked for; does a proxy change or repeat answers?",
+                    name=self._store.name,
+                )
+            )
+        outside = Skip(self._client.address.base, "bad_payload", message("A line is not of the time that was asked for."))
         for at, found in page.lines:
             if not begin <= at < end:
                 self._note(found if isinstance(found, Skip) else outside)
@@ -232,13 +257,25 @@ async def ask(client: RestClient, store: Store, begin_ns: int, end_ns: int, limi
         return store.page(await client.get(store.path(begin_ns, end_ns, limit)))
     except BadAnswer as error:
         if error.status is not None and error.reason not in _UNREADABLE:
-            message = f"It answered HTTP {error.status}. {store.advice(error.status)}".strip()
+            reported = message(
+                "It answered HTTP {status:number}. {advice:message}", status=error.status, advice=store.advice(error.status)
+            ).strip()
         else:
-            message = _without_query(str(error))
-        raise BadAnswer(f"{store.name} at {client.address.base}: {message}", error.reason, "", error.status) from error
+            reported = _without_query(str(error))
+        raise BadAnswer(
+            message("{name:name} at {base:name}: {reported:text}", name=store.name, base=client.address.base, reported=reported),
+            error.reason,
+            "",
+            error.status,
+        ) from error
     except Unanswered as error:
-        message = f"{store.name} at {client.address.base}: {_without_query(str(error))}"
-        raise Unanswered(message, error.reason, "", error.status) from error
+        reported = message(
+            "{name:name} at {base:name}: {without_query:name}",
+            name=store.name,
+            base=client.address.base,
+            without_query=_without_query(str(error)),
+        )
+        raise Unanswered(reported, error.reason, "", error.status) from error
 
 
 def _without_query(text: str) -> str:

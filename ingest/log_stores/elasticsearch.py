@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 from ingest.errors import Retryable, Skipped
 from ingest.log_stores.pages import LAST_NS, NOWHEN, NS_PER_MS, Page
+from ingest.messages import message
 from ingest.pushed.entries import Entry, entry_of, shown
 from ingest.records import Skip
 
@@ -57,7 +58,7 @@ class Elasticsearch:
             case {"hits": {"hits": list(hits)}}:
                 self._check_whole(body)
             case _:
-                raise Skipped(f"The answer is none of {self.name}'s _search; check the address.")
+                raise Skipped(message("The answer is none of {name:name}'s _search; check the address.", name=self.name))
         found = [self._line(hit) for hit in hits]
         found.sort(key=lambda one: one[:2])
         return Page(tuple((at, line) for at, _, line in found))
@@ -65,27 +66,38 @@ class Elasticsearch:
     def advice(self, status: int) -> str:
         match status:
             case 400:
-                return "Check its query and index."
+                return message("Check its query and index.")
             case 401 | 403:
-                return "Check sign-in, and that it may read the index."
+                return message("Check sign-in, and that it may read the index.")
             case 404:
-                return "Check the index."
+                return message("Check the index.")
         return ""
 
     def _check_whole(self, body: object) -> None:
         match body:
             case {"timed_out": False, "_shards": {"failed": 0}}:
                 return
-        raise Retryable(f"{self.name} did not answer for all shards in time; lines of the others would be missing, so it is asked again.")
+        raise Retryable(
+            message(
+                "{name:name} did not answer for all shards in time; lines of the others would be missing, so it is asked again.",
+                name=self.name,
+            )
+        )
 
     def _line(self, hit: Any) -> tuple[int, int, Entry | Skip]:
         at = _instant(hit)
         if at is None:
-            return NOWHEN, 0, Skip(shown(hit), "bad_payload", f"It is no hit with an id that is sorted by {TIME}.")
+            return (
+                NOWHEN,
+                0,
+                Skip(shown(hit), "bad_payload", message("It is no hit with an id that is sorted by {time:message}.", time=TIME)),
+            )
         source = hit.get("_source")
         document: dict[str, Any] = source if isinstance(source, dict) else {}
         found = entry_of({**document, "stamp": f"{at} {hit['_id']}"})
-        lacking = Skip(f"document {hit['_id'][:80]!a}", "no_text", "It has no field with the text of a log line.")
+        lacking = Skip(
+            message("document {hit:text}", hit=f"{hit['_id'][:80]!a}"), "no_text", message("It has no field with the text of a log line.")
+        )
         return at, _position(document), found or lacking
 
 

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 from ingest.errors import Skipped
 from ingest.log_stores.pages import LAST_NS, NOWHEN, Page
+from ingest.messages import message
 from ingest.pushed.entries import Entry, entry_of, shown
 from ingest.records import Skip
 
@@ -34,7 +35,7 @@ class Loki:
             case {"status": "success"}:
                 raise Skipped('Loki answered no streams of lines; the query has to be a selector such as {namespace="flink"}.')
             case _:
-                raise Skipped("The answer is none of Loki's query_range; check the address.")
+                raise Skipped(message("The answer is none of Loki's query_range; check the address."))
         found = [one for stream in streams for one in _lines(stream)]
         found.sort(key=lambda one: one[0])
         return Page(tuple(found))
@@ -42,11 +43,13 @@ class Loki:
     def advice(self, status: int) -> str:
         match status:
             case 400:
-                return f"Check its selector, and that max_entries_limit_per_query is {self.most_lines} or more."
+                return message(
+                    "Check its selector, and that max_entries_limit_per_query is {most_lines:number} or more.", most_lines=self.most_lines
+                )
             case 401 | 403:
-                return "Check sign-in and tenant."
+                return message("Check sign-in and tenant.")
             case 404:
-                return "Give Loki's address without /loki/api."
+                return message("Give Loki's address without /loki/api.")
         return ""
 
 
@@ -56,16 +59,18 @@ def _lines(stream: Any) -> Iterator[tuple[int, Entry | Skip]]:
             for value in values:
                 yield _line(labels, value)
         case _:
-            yield NOWHEN, Skip("stream", "bad_payload", "It has no labels or no values.")
+            yield NOWHEN, Skip("stream", "bad_payload", message("It has no labels or no values."))
 
 
 def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
     match value:
         case [str(at), str(line), *more] if at.isascii() and at.isdigit() and len(at) <= 19 and int(at) <= LAST_NS:
             about = {**labels, **_structured(more)}
-            return int(at), entry_of({"line": line, "stamp": at}, about) or Skip(f"line of {at}", "no_text", "The line is empty.")
+            return int(at), entry_of({"line": line, "stamp": at}, about) or Skip(
+                message("line of {at:name}", at=at), "no_text", message("The line is empty.")
+            )
         case _:
-            return NOWHEN, Skip(shown(value), "bad_payload", "It is no pair of nanoseconds and line.")
+            return NOWHEN, Skip(shown(value), "bad_payload", message("It is no pair of nanoseconds and line."))
 
 
 def _structured(more: list[Any]) -> dict[str, Any]:

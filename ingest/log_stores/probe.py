@@ -5,9 +5,9 @@ import time
 from ingest.cluster_run import ClusterRun
 from ingest.log_stores.collector import SLICE_NS, ask
 from ingest.log_stores.opening import client_of, store_of
+from ingest.messages import message, plural
 from ingest.pushed.entries import Entry
 from ingest.source_read import ProbeNotes
-from ingest.wording import count_text
 
 LINES = 100
 
@@ -23,12 +23,22 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
         page = await ask(client, store, now_ns - SLICE_NS, now_ns, LINES)
     entries = [found for _, found in page.lines if isinstance(found, Entry)]
     if not page.lines:
-        notes.misses.append(f"{store.name}: it answers, but has no line of the last hour; is {source.query or source.index} right?")
+        notes.misses.append(
+            message(
+                "{name:name}: it answers, but has no line of the last hour; is {query:name} right?",
+                name=store.name,
+                query=source.query or source.index,
+            )
+        )
     elif not entries:
-        notes.misses.append(f"{store.name}: what it has of the last hour has no field with the text of a line")
+        notes.misses.append(message("{name:name}: what it has of the last hour has no field with the text of a line", name=store.name))
     if not entries:
         return
     processes = sorted({entry.process for entry in entries})
     shown = ", ".join(processes[:3]) + ("…" if len(processes) > 3 else "")
-    some = f"{len(entries)} or more lines" if len(page.lines) == LINES else count_text(len(entries), "line")
-    notes.sees.append(f"{store.name}: {some} of the last hour, of {shown}")
+    some = (
+        message("{entries:number} or more lines", entries=len(entries))
+        if len(page.lines) == LINES
+        else plural(len(entries), "{count:count} line", "{count:count} lines")
+    )
+    notes.sees.append(message("{name:name}: {some:name} of the last hour, of {shown:name}", name=store.name, some=some, shown=shown))

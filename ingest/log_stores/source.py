@@ -1,3 +1,4 @@
+from ingest.messages import message
 from ingest.records import LogRecord
 from ingest.source_registry import Setting, Source, Turn
 
@@ -12,7 +13,7 @@ SOURCES = (
             Setting("log_store_url", "address", "--log-store"),
         ),
         suffices=True,
-        subject="The store of logs",
+        subject=message("The store of logs"),
         probe="ingest.log_stores.probe:probe",
         tables=(LogRecord,),
     ),

@@ -1,5 +1,6 @@
 """Channel state: in-flight records of unaligned checkpoints. Many channels share one file."""
 
+from ingest.messages import message
 from ingest.metadata.dialects import ChannelLayout
 from ingest.metadata.errors import UnsupportedMetadata
 from ingest.metadata.pieces import Channel, Handle, Operator
@@ -18,30 +19,34 @@ def read_channel_state(reading: Reading, operator: Operator, subtask: int, kind:
     if layout is ChannelLayout.TYPED and _is_merged(reading, kind):
         return _merged(reading, operator, subtask, kind)
     window = reading.window
-    subtask_index = None if layout is ChannelLayout.WITHOUT_SUBTASK else window.count("the subtask of a channel state")
-    gate = window.count("the gate or partition of a channel state")
-    channel = window.count("the channel or subpartition of a channel state")
-    offsets = window.longs(window.count("the number of offsets of a channel state"), "offsets of a channel state")
-    size = window.size("the size of a channel state")
-    stream = require_stream(reading, "a channel state")
+    subtask_index = None if layout is ChannelLayout.WITHOUT_SUBTASK else window.count(message("the subtask of a channel state"))
+    gate = window.count(message("the gate or partition of a channel state"))
+    channel = window.count(message("the channel or subpartition of a channel state"))
+    offsets = window.longs(window.count(message("the number of offsets of a channel state")), message("offsets of a channel state"))
+    size = window.size(message("the size of a channel state"))
+    stream = require_stream(reading, message("a channel state"))
     return Handle(operator, subtask, kind, _CLASSES[kind], stream, size, channel=Channel(subtask_index, gate, channel, size, offsets))
 
 
 def _is_merged(reading: Reading, kind: str) -> bool:
     window = reading.window
-    type_ = window.byte("the type of a channel state")
+    type_ = window.byte(message("the type of a channel state"))
     if type_ not in _TYPES[kind]:
-        raise UnsupportedMetadata(window.position - 1, f"the type of a {kind} state ({' or '.join(map(str, _TYPES[kind]))})", str(type_))
+        raise UnsupportedMetadata(
+            window.position - 1,
+            message("the type of a {kind:name} state ({join:name})", kind=kind, join=" or ".join(map(str, _TYPES[kind]))),
+            str(type_),
+        )
     return _TYPES[kind][type_]
 
 
 def _merged(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
     """Offsets of all channels are one opaque block, of which only the length is kept."""
     window = reading.window
-    subtask_index = window.count("the subtask of a channel state")
-    size = window.size("the size of a channel state")
-    stream = require_stream(reading, "a channel state")
-    serialized = window.count("the length of a merged channel state's offsets")
-    window.skip(serialized, "offsets of a merged channel state")
+    subtask_index = window.count(message("the subtask of a channel state"))
+    size = window.size(message("the size of a channel state"))
+    stream = require_stream(reading, message("a channel state"))
+    serialized = window.count(message("the length of a merged channel state's offsets"))
+    window.skip(serialized, message("offsets of a merged channel state"))
     channel = Channel(subtask_index, None, None, size, None, serialized)
     return Handle(operator, subtask, kind, _MERGED_CLASSES[kind], stream, size, channel=channel)

@@ -18,6 +18,8 @@ turn, and the one whose reading ends exactly at the end of the file is right.
 from dataclasses import dataclass
 from enum import Enum
 
+from ingest.messages import message
+
 MAGIC = 0x4960672D
 
 
@@ -25,8 +27,8 @@ class ChannelLayout(Enum):
     """How a channel state begins."""
 
     WITHOUT_SUBTASK = "1.11"
-    WITH_SUBTASK = "1.12 to 2.0"
-    TYPED = "2.1 and later"
+    WITH_SUBTASK = message("1.12 to 2.0")
+    TYPED = message("2.1 and later")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +50,16 @@ class Dialect:
     """Changelog handles carry no size, id and materialization, as 1.14 wrote them."""
 
 
-_V3_1_15 = Dialect(3, "1.12 to 1.15", properties=False)
+_V3_1_15 = Dialect(3, message("1.12 to 1.15"), properties=False)
 _V3_1_14 = Dialect(3, "1.14", properties=False, old_changelog=True)
 _V3_1_11 = Dialect(3, "1.11", properties=False, channels=ChannelLayout.WITHOUT_SUBTASK)
 
 DIALECTS: dict[int, tuple[Dialect, ...]] = {
-    2: (Dialect(2, "1.3 to 1.10", channels=None, coordinators=False, paddings=True, finished_tasks=False, properties=False),),
+    2: (Dialect(2, message("1.3 to 1.10"), channels=None, coordinators=False, paddings=True, finished_tasks=False, properties=False),),
     3: (_V3_1_15, _V3_1_14, _V3_1_11),
-    4: (Dialect(4, "1.16 to 1.20"),),
+    4: (Dialect(4, message("1.16 to 1.20")),),
     5: (Dialect(5, "2.0", operator_names=True),),
-    6: (Dialect(6, "2.1 to 2.3", operator_names=True, channels=ChannelLayout.TYPED),),
-    7: (Dialect(7, "newer than 2.3", operator_names=True, channels=ChannelLayout.TYPED, origins=True),),
+    6: (Dialect(6, message("2.1 to 2.3"), operator_names=True, channels=ChannelLayout.TYPED),),
+    7: (Dialect(7, message("newer than 2.3"), operator_names=True, channels=ChannelLayout.TYPED, origins=True),),
 }
 """Dialects of each readable version, likeliest first."""

@@ -5,6 +5,7 @@ doubt, because the file may be the only one that refers to something.
 """
 
 from ingest.errors import Skipped
+from ingest.messages import message
 
 
 class MetadataError(Skipped):
@@ -14,7 +15,14 @@ class MetadataError(Skipped):
         self.position = position
         self.expected = expected
         self.found = found
-        super().__init__(f"at byte {position:,}: expected {self.expected}, found {self.found}")
+        super().__init__(
+            message(
+                "at byte {position:count}: expected {expected:text}, found {found:text}",
+                position=position,
+                expected=self.expected,
+                found=self.found,
+            )
+        )
 
 
 class IncompleteMetadata(MetadataError):

@@ -19,6 +19,7 @@ from ingest import beneath
 from ingest.cluster_run import ClusterRun, Shard
 from ingest.errors import Skipped
 from ingest.local_directories import listed_directory
+from ingest.messages import message
 from ingest.metadata.files import NAME, MetadataFile
 from ingest.metadata.references import references
 from ingest.metadata.snapshot_selection import SnapshotSelection
@@ -88,7 +89,13 @@ def read_evidence(
 def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
     """All rows of one file, last that of the whole. Raises ``MetadataError``, ``OSError``, and ``TooLarge``."""
     if file.size is not None and file.size > most_bytes:
-        raise TooLarge(f"It has {file.size:,} bytes, and at most {most_bytes:,} are read; raise the bound to have it read.")
+        raise TooLarge(
+            message(
+                "It has {size:count} bytes, and at most {most_bytes:count} are read; raise the bound to have it read.",
+                size=file.size,
+                most_bytes=most_bytes,
+            )
+        )
     rows = list(references(file))
     return [*rows, snapshot(rows)]
 
@@ -200,6 +207,11 @@ class _Reader:
         self._unreachable[key or base] = self._at
         if isinstance(error, TooSlow):
             self.budget.unanswered.add(base)
-        why = "it did not answer in time" if isinstance(error, TooSlow) else str(error) or type(error).__name__
-        detail = f"{directory}/{NAME} cannot be read here ({why[:300]}); what restores and savepoints upload stays unknown."
+        why = message("it did not answer in time") if isinstance(error, TooSlow) else str(error) or type(error).__name__
+        detail = message(
+            "{directory:name}/{name:message} cannot be read here ({why:message}); what restores and savepoints upload stays unknown.",
+            directory=directory,
+            name=NAME,
+            why=why[:300],
+        )
         return [] if is_reported else [Skip(base, "unreadable_metadata", detail)]

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 import fsspec
 
+from ingest.messages import message
 from ingest.metadata.pieces import Piece
 from ingest.metadata.reader import read_pieces
 from ingest.network.uris import spelled_as
@@ -69,7 +70,9 @@ def find(paths: Iterable[str]) -> tuple[list[MetadataFile], list[Skip]]:
             continue
         skips += [_unreadable(error.filename or path, error) for error in unlisted]
         if not files and not unlisted:
-            skips.append(Skip(path, "no_metadata", "No _metadata file is below it; name a checkpoint, a savepoint or a folder of them."))
+            skips.append(
+                Skip(path, "no_metadata", message("No _metadata file is below it; name a checkpoint, a savepoint or a folder of them."))
+            )
         found.update({file.path: file for file in files})
     return list(found.values()), skips
 
@@ -92,7 +95,7 @@ def _below(path: str) -> tuple[list[MetadataFile], list[OSError]]:
 
 def _unreadable(path: str, error: BaseException) -> Skip:
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return Skip(path, "unreadable_file", f"It cannot be read ({why}); check the path and its permissions.")
+    return Skip(path, "unreadable_file", message("It cannot be read ({why:name}); check the path and its permissions.", why=str(why)))
 
 
 def _file(path: str, info: dict[str, Any]) -> MetadataFile:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, TypeVar
 
+from ingest.messages import message
 from ingest.metadata.errors import DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.window import Window
 
@@ -46,14 +47,14 @@ class JavaStream:
         self._depth = 0
 
     def read(self) -> JavaObject:
-        at = self._window.take(4, "the start of the checkpoint's properties")
+        at = self._window.take(4, message("the start of the checkpoint's properties"))
         start = self._window.data[at : at + 4]
         if start != b"\xac\xed\x00\x05":
-            raise DamagedMetadata(self._window.position - 4, "the checkpoint's properties (AC ED 00 05)", start.hex(" "))
+            raise DamagedMetadata(self._window.position - 4, message("the checkpoint's properties (AC ED 00 05)"), start.hex(" "))
         position = self._window.position
         value = self._value()
         if not isinstance(value, JavaObject):
-            raise DamagedMetadata(position, "the checkpoint's properties as an object", type(value).__name__)
+            raise DamagedMetadata(position, message("the checkpoint's properties as an object"), type(value).__name__)
         return value
 
     def _value(self) -> Any:
@@ -63,22 +64,26 @@ class JavaStream:
         if tag == _REFERENCE:
             return self._referred()
         if tag == _STRING:
-            return self._remember(self._window.text("a text in the checkpoint's properties"))
+            return self._remember(self._window.text(message("a text in the checkpoint's properties")))
         if tag not in (_OBJECT, _ENUM):
-            raise self._refused("a value in the checkpoint's properties", tag)
+            raise self._refused(message("a value in the checkpoint's properties"), tag)
         self._depth += 1
         if self._depth > _MOST_NESTED:
-            raise DamagedMetadata(self._window.position, f"at most {_MOST_NESTED} objects and classes in each other", "more")
+            raise DamagedMetadata(
+                self._window.position,
+                message("at most {most_nested:number} objects and classes in each other", most_nested=_MOST_NESTED),
+                message("more"),
+            )
         value = self._object() if tag == _OBJECT else self._enum()
         self._depth -= 1
         return value
 
     def _object(self) -> JavaObject:
-        class_ = self._class("an object's class")
+        class_ = self._class(message("an object's class"))
         made = self._remember(JavaObject(class_.name))
         for level in _lineage(class_):
             if not level.flags & _SERIALIZABLE:
-                raise self._refused("a class with default serialisation", level.flags)
+                raise self._refused(message("a class with default serialisation"), level.flags)
             for code, name in level.fields:
                 made.fields[name] = self._field(code)
             if level.flags & _WRITE_METHOD:
@@ -86,7 +91,7 @@ class JavaStream:
         return made
 
     def _enum(self) -> JavaObject:
-        class_ = self._class("an enum's class")
+        class_ = self._class(message("an enum's class"))
         made = self._remember(JavaObject(class_.name))
         made.fields["constant"] = self._value()
         return made
@@ -95,16 +100,18 @@ class JavaStream:
         primitive = _PRIMITIVES.get(code)
         if primitive is None:
             return self._value()
-        at = self._window.take(primitive.size, "a field of the checkpoint's properties")
+        at = self._window.take(primitive.size, message("a field of the checkpoint's properties"))
         if code == "Z" and self._window.data[at] > 1:
-            raise DamagedMetadata(self._window.position - 1, "a boolean of the checkpoint's properties", str(self._window.data[at]))
+            raise DamagedMetadata(
+                self._window.position - 1, message("a boolean of the checkpoint's properties"), str(self._window.data[at])
+            )
         return primitive.unpack_from(self._window.data, at)[0]
 
     def _class(self, expected: str) -> _Class:
         position = self._window.position
         class_ = self._class_or_none()
         if class_ is None:
-            raise DamagedMetadata(position, expected, "none")
+            raise DamagedMetadata(position, expected, message("none"))
         return class_
 
     def _class_or_none(self) -> _Class | None:
@@ -115,34 +122,38 @@ class JavaStream:
         if tag == _REFERENCE:
             known = self._referred()
             if not isinstance(known, _Class):
-                raise self._refused("a class", tag)
+                raise self._refused(message("a class"), tag)
             return known
         if tag != _CLASS:
-            raise self._refused("a class", tag)
+            raise self._refused(message("a class"), tag)
         window = self._window
-        name = window.text("the name of a class")
-        window.skip(8, "the serialVersionUID of a class")
+        name = window.text(message("the name of a class"))
+        window.skip(8, message("the serialVersionUID of a class"))
         class_ = self._remember(_Class(name))
-        class_.flags = window.byte("the flags of a class")
-        at = window.take(2, "the number of fields of a class")
+        class_.flags = window.byte(message("the flags of a class"))
+        at = window.take(2, message("the number of fields of a class"))
         count = int.from_bytes(window.data[at : at + 2], "big")
         class_.fields = [self._declared() for _ in range(count)]
         self._end_of_block()
         self._depth += 1
         if self._depth > _MOST_NESTED:
-            raise DamagedMetadata(window.position, f"at most {_MOST_NESTED} objects and classes in each other", "more")
+            raise DamagedMetadata(
+                window.position,
+                message("at most {most_nested:number} objects and classes in each other", most_nested=_MOST_NESTED),
+                message("more"),
+            )
         parent = self._class_or_none()
         self._depth -= 1
         if any(level is class_ for level in _lineage(parent)):
-            raise DamagedMetadata(window.position, "a class above another", "the class itself")
+            raise DamagedMetadata(window.position, message("a class above another"), message("the class itself"))
         class_.parent = parent
         return class_
 
     def _declared(self) -> tuple[str, str]:
         code = chr(self._byte())
         if code not in "BCDFIJSZL[":
-            raise self._refused("the type of a field", ord(code))
-        name = self._window.text("the name of a field")
+            raise self._refused(message("the type of a field"), ord(code))
+        name = self._window.text(message("the name of a field"))
         if code in "L[":
             self._value()
         return code, name
@@ -150,12 +161,12 @@ class JavaStream:
     def _end_of_block(self) -> None:
         tag = self._byte()
         if tag != _END_OF_BLOCK:
-            raise self._refused("the end of a block", tag)
+            raise self._refused(message("the end of a block"), tag)
 
     def _referred(self) -> Any:
-        number = self._window.int32("a reference") - _FIRST_HANDLE
+        number = self._window.int32(message("a reference")) - _FIRST_HANDLE
         if not 0 <= number < len(self._handles):
-            raise DamagedMetadata(self._window.position - 4, "a reference to something before it", str(number))
+            raise DamagedMetadata(self._window.position - 4, message("a reference to something before it"), str(number))
         return self._handles[number]
 
     def _remember(self, value: _T) -> _T:
@@ -163,7 +174,7 @@ class JavaStream:
         return value
 
     def _byte(self) -> int:
-        return self._window.byte("the checkpoint's properties")
+        return self._window.byte(message("the checkpoint's properties"))
 
     def _refused(self, expected: str, found: int) -> UnsupportedMetadata:
         return UnsupportedMetadata(self._window.position - 1, expected, f"0x{found:02x}")

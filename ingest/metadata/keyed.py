@@ -6,6 +6,7 @@ by the files of one subtask, not by those of the checkpoint.
 
 from collections.abc import Callable
 
+from ingest.messages import message
 from ingest.metadata import file_runs
 from ingest.metadata.errors import DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.file_runs import RawRun, take_run
@@ -38,20 +39,20 @@ def read_keyed_state(reading: Reading, operator: Operator, subtask: int, *, raw:
 
 def _read(reading: Reading, place: Place) -> tuple[Keyed, list[Part]] | None:
     window = reading.window
-    tag = window.byte("the tag of a keyed state handle")
+    tag = window.byte(message("the tag of a keyed state handle"))
     if tag == 0:
         return None
     reader = _READERS.get(tag)
     if reader is None:
         known = ", ".join(map(str, sorted([0, *_READERS])))
-        raise UnsupportedMetadata(window.position - 1, f"the tag of a keyed state handle ({known})", str(tag))
+        raise UnsupportedMetadata(window.position - 1, message("the tag of a keyed state handle ({known:name})", known=known), str(tag))
     return reader(reading, place)
 
 
 def _range(reading: Reading) -> tuple[int, int]:
     """First key group and their number; an empty range begins anywhere."""
-    first = reading.window.int32("the first key group")
-    return first, reading.window.count("the number of key groups")
+    first = reading.window.int32(message("the first key group"))
+    return first, reading.window.count(message("the number of key groups"))
 
 
 def _known_size(reading: Reading, expected: str) -> int | None:
@@ -64,9 +65,9 @@ def _key_groups(state_class: str, *, with_id: bool) -> Callable[[Reading, Place]
     def read(reading: Reading, place: Place) -> tuple[Keyed, list[Part]]:
         window = reading.window
         first, count = _range(reading)
-        window.skip(8 * count, "offsets of key groups")
+        window.skip(8 * count, message("offsets of key groups"))
         stream = read_stream(reading)
-        handle_id = window.text("the id of a keyed state") if with_id else None
+        handle_id = window.text(message("the id of a keyed state")) if with_id else None
         size = stream.bytes if stream else 0
         keyed = Keyed(state_class, first, count, handle_id=handle_id, checkpointed_bytes=size)
         return keyed, [Handle(place.operator, place.subtask, f"{place.prefix}keygroups", state_class, stream, size, keyed=keyed)]
@@ -77,14 +78,14 @@ def _key_groups(state_class: str, *, with_id: bool) -> Callable[[Reading, Place]
 def _incremental(*, new: bool) -> Callable[[Reading, Place], tuple[Keyed, list[Part]]]:
     def read(reading: Reading, place: Place) -> tuple[Keyed, list[Part]]:
         window = reading.window
-        checkpoint_id = window.int64("the checkpoint of an incremental state")
-        backend_id = window.text("the backend of an incremental state")
+        checkpoint_id = window.int64(message("the checkpoint of an incremental state"))
+        backend_id = window.text(message("the backend of an incremental state"))
         first, count = _range(reading)
-        uploaded = _known_size(reading, "the uploaded size of an incremental state") if new else None
+        uploaded = _known_size(reading, message("the uploaded size of an incremental state")) if new else None
         meta = read_stream(reading)
         shared = _files(reading)
         private = _files(reading)
-        handle_id = window.text("the id of a keyed state") if new else None
+        handle_id = window.text(message("the id of a keyed state")) if new else None
         state_class = "IncrementalRemoteKeyedStateHandle"
         keyed = Keyed(state_class, first, count, backend_id, checkpoint_id, handle_id, uploaded)
         parts = [*_parts(place, "shared", keyed, shared), *_parts(place, "private", keyed, private)]
@@ -101,7 +102,7 @@ _Files = list[RawRun | tuple[str, Stream | None]]
 def _files(reading: Reading) -> _Files:
     """Local names and where the files lie."""
     window = reading.window
-    left = window.count("the number of files of an incremental state")
+    left = window.count(message("the number of files of an incremental state"))
     files: _Files = []
     while left:
         position = window.position
@@ -113,7 +114,7 @@ def _files(reading: Reading) -> _Files:
             left -= run[2]
         else:
             reading.one_more_part()
-            files.append((window.text("the local name of a file"), read_stream(reading)))
+            files.append((window.text(message("the local name of a file")), read_stream(reading)))
             left -= 1
     return files
 
@@ -137,13 +138,13 @@ def _changelog(*, with_checkpoint: bool) -> Callable[[Reading, Place], tuple[Key
         reading.in_doubt = True
         old = reading.dialect.old_changelog and not with_checkpoint
         first, count = _range(reading)
-        uploaded = None if old else _known_size(reading, "the uploaded size of a changelog")
-        with reading.nested("a changelog"):
+        uploaded = None if old else _known_size(reading, message("the uploaded size of a changelog"))
+        with reading.nested(message("a changelog")):
             parts = _several(reading, place.within("changelog-materialized-"))
             parts += _several(reading, place.within("changelog-"))
-        materialization = None if old else window.int64("the materialization of a changelog")
-        checkpoint_id = window.int64("the checkpoint of a changelog") if with_checkpoint else None
-        handle_id = None if old else window.text("the id of a keyed state")
+        materialization = None if old else window.int64(message("the materialization of a changelog"))
+        checkpoint_id = window.int64(message("the checkpoint of a changelog")) if with_checkpoint else None
+        handle_id = None if old else window.text(message("the id of a keyed state"))
         state_class = "ChangelogStateBackendHandleImpl"
         keyed = Keyed(state_class, first, count, None, checkpoint_id, handle_id, uploaded, materialization_id=materialization)
         parts.append(Handle(place.operator, place.subtask, f"{place.prefix}changelog-handle", state_class, None, 0, keyed=keyed))
@@ -154,12 +155,12 @@ def _changelog(*, with_checkpoint: bool) -> Callable[[Reading, Place], tuple[Key
 
 def _several(reading: Reading, place: Place) -> list[Part]:
     parts: list[Part] = []
-    for _ in range(reading.window.count("the number of states of a changelog")):
+    for _ in range(reading.window.count(message("the number of states of a changelog"))):
         reading.one_more_part()
         position = reading.window.position
         found = _read(reading, place)
         if found is None:
-            raise DamagedMetadata(position, "a state of a changelog", "none")
+            raise DamagedMetadata(position, message("a state of a changelog"), message("none"))
         parts += found[1]
     return parts
 
@@ -169,14 +170,14 @@ def _inline_increment(reading: Reading, place: Place) -> tuple[Keyed, list[Part]
     window = reading.window
     reading.in_doubt = True
     first, count = _range(reading)
-    start, end = window.int64("the first sequence number of changes"), window.int64("the last sequence number of changes")
+    start, end = window.int64(message("the first sequence number of changes")), window.int64(message("the last sequence number of changes"))
     position, size = window.position, 0
-    for _ in range(window.count("the number of changes")):
-        window.int32("the key group of a change")
-        length = window.count("the length of a change")
-        window.skip(length, "a change")
+    for _ in range(window.count(message("the number of changes"))):
+        window.int32(message("the key group of a change"))
+        length = window.count(message("the length of a change"))
+        window.skip(length, message("a change"))
         size += length
-    handle_id = None if reading.dialect.old_changelog else window.text("the id of a keyed state")
+    handle_id = None if reading.dialect.old_changelog else window.text(message("the id of a keyed state"))
     state_class = "InMemoryChangelogStateHandle"
     keyed = Keyed(state_class, first, count, handle_id=handle_id, checkpointed_bytes=size, total_bytes=size, sequence=(start, end))
     changes = Stream(state_class, size, inline_at=position)
@@ -192,13 +193,13 @@ def _file_increment(*, with_storage: bool) -> Callable[[Reading, Place], tuple[K
         old = reading.dialect.old_changelog and not with_storage
         first, count = _range(reading)
         streams = []
-        for _ in range(window.count("the number of files of changes")):
+        for _ in range(window.count(message("the number of files of changes"))):
             reading.one_more_part()
-            streams.append((window.int64("the offset of changes"), require_stream(reading, "logged changes")))
-        total = window.size("the size of changes")
-        uploaded = None if old else _known_size(reading, "the uploaded size of changes")
-        handle_id = None if old else window.text("the id of a keyed state")
-        storage = window.text("the storage of changes") if with_storage else None
+            streams.append((window.int64(message("the offset of changes")), require_stream(reading, message("logged changes"))))
+        total = window.size(message("the size of changes"))
+        uploaded = None if old else _known_size(reading, message("the uploaded size of changes"))
+        handle_id = None if old else window.text(message("the id of a keyed state"))
+        storage = window.text(message("the storage of changes")) if with_storage else None
         state_class = "ChangelogStateHandleStreamImpl"
         keyed = Keyed(state_class, first, count, handle_id=handle_id, checkpointed_bytes=uploaded, total_bytes=total, storage=storage)
         kind = f"{place.prefix}stream"

@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from ingest.messages import message
 from ingest.metadata.dialects import DIALECTS, MAGIC, Dialect
 from ingest.metadata.errors import DamagedMetadata, MetadataError, UnsupportedMetadata
 from ingest.metadata.pieces import End, FileRun, Handle, KeyedState, Piece
@@ -46,14 +47,18 @@ def read_pieces(open_: Open, directory: str, places: "array[int] | None" = None)
 
 
 def _dialects(window: Window) -> tuple[Dialect, ...]:
-    magic = window.int32("the magic number of a _metadata file") & 0xFFFFFFFF
+    magic = window.int32(message("the magic number of a _metadata file")) & 0xFFFFFFFF
     if magic != MAGIC:
-        raise DamagedMetadata(0, f"the magic number of a _metadata file (0x{MAGIC:x})", f"0x{magic:08x}")
-    version = window.int32("the format version")
+        raise DamagedMetadata(0, message("the magic number of a _metadata file (0x{magic:name})", magic=f"{MAGIC:x}"), f"0x{magic:08x}")
+    version = window.int32(message("the format version"))
     if version == 1:
-        raise UnsupportedMetadata(4, "format version 2 or later", "1, written by Flink 1.2 or older, which Flink itself no longer reads")
+        raise UnsupportedMetadata(
+            4, message("format version 2 or later"), message("1, written by Flink 1.2 or older, which Flink itself no longer reads")
+        )
     if version not in DIALECTS:
-        raise UnsupportedMetadata(4, f"a format version that is known ({min(DIALECTS)} to {max(DIALECTS)})", str(version))
+        raise UnsupportedMetadata(
+            4, message("a format version that is known ({min:number} to {max:number})", min=min(DIALECTS), max=max(DIALECTS)), str(version)
+        )
     return DIALECTS[version]
 
 
@@ -75,7 +80,9 @@ def _decide(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Diale
                 break
     if len(fitting) > 1:
         names = " and ".join(dialect.name for dialect in fitting.values())
-        raise DamagedMetadata(4, "one release that can have written this file", f"{names}, which read it differently")
+        raise DamagedMetadata(
+            4, message("one release that can have written this file"), message("{names:name}, which read it differently", names=names)
+        )
     if furthest is not None and not fitting:
         raise furthest
     return next(iter(fitting.values()))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ingest.messages import message
 from ingest.metadata.dialects import Dialect
 from ingest.metadata.errors import DamagedMetadata
 from ingest.metadata.window import Window
@@ -41,12 +42,20 @@ class Reading:
         """Called for each handle that is kept until its keyed state has been read."""
         self.parts += 1
         if self.parts > MOST_SINGLE_PARTS:
-            raise DamagedMetadata(self.window.position, f"at most {MOST_SINGLE_PARTS:,} handles in one keyed state", "more")
+            raise DamagedMetadata(
+                self.window.position,
+                message("at most {most_single_parts:count} handles in one keyed state", most_single_parts=MOST_SINGLE_PARTS),
+                message("more"),
+            )
 
     @contextmanager
     def nested(self, what: str) -> Iterator[None]:
         if self.depth >= MOST_NESTED:
-            raise DamagedMetadata(self.window.position, f"at most {MOST_NESTED} handles in each other", f"{what}, deeper")
+            raise DamagedMetadata(
+                self.window.position,
+                message("at most {most_nested:number} handles in each other", most_nested=MOST_NESTED),
+                message("{what:message}, deeper", what=what),
+            )
         self.depth += 1
         yield
         self.depth -= 1

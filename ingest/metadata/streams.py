@@ -6,6 +6,7 @@ An entry of tag 0 means "no stream" and reads as ``None``.
 from collections.abc import Callable
 from enum import IntEnum
 
+from ingest.messages import message
 from ingest.metadata.errors import DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.pieces import Stream
 from ingest.metadata.reading import Reading
@@ -28,13 +29,13 @@ EMPTY_SEGMENT = Stream("EmptySegmentFileStateHandle", 0)
 
 def read_stream(reading: Reading) -> Stream | None:
     window = reading.window
-    tag = window.byte("the tag of a stream handle")
+    tag = window.byte(message("the tag of a stream handle"))
     if tag == StreamTag.NULL:
         return None
     reader = _READERS.get(tag)
     if reader is None:
         known = ", ".join(map(str, sorted([0, *_READERS])))
-        raise UnsupportedMetadata(window.position - 1, f"the tag of a stream handle ({known})", str(tag))
+        raise UnsupportedMetadata(window.position - 1, message("the tag of a stream handle ({known:name})", known=known), str(tag))
     return reader(reading)
 
 
@@ -43,52 +44,52 @@ def require_stream(reading: Reading, whose: str) -> Stream:
     position = reading.window.position
     stream = read_stream(reading)
     if stream is None:
-        raise DamagedMetadata(position, f"the stream of {whose}", "none")
+        raise DamagedMetadata(position, message("the stream of {whose:message}", whose=whose), message("none"))
     return stream
 
 
 def _bytes(reading: Reading) -> Stream:
     window = reading.window
-    name = window.text("the name of inline state")
-    size = window.count("the length of inline state")
+    name = window.text(message("the name of inline state"))
+    size = window.count(message("the length of inline state"))
     position = window.position
-    window.skip(size, "inline state")
+    window.skip(size, message("inline state"))
     return Stream("ByteStreamStateHandle", size, inline_at=position, name=name)
 
 
 def _file(reading: Reading) -> Stream:
     window = reading.window
-    size = window.size("the size of a file")
-    path = reading.path("the path of a file")
+    size = window.size(message("the size of a file"))
+    path = reading.path(message("the path of a file"))
     return Stream("FileStateHandle", size, path, path)
 
 
 def _relative(reading: Reading) -> Stream:
     window = reading.window
-    written = window.text("the relative path of a file")
-    size = window.size("the size of a file")
+    written = window.text(message("the relative path of a file"))
+    size = window.size(message("the size of a file"))
     return Stream("RelativeFileStateHandle", size, f"{reading.directory}/{written}", written)
 
 
 def _key_groups(reading: Reading) -> Stream | None:
     """Key groups in the place of a stream: their offsets say nothing about files, the stream inside does."""
     window = reading.window
-    window.int32("the first key group")
-    window.skip(8 * window.count("the number of key groups"), "offsets of key groups")
-    with reading.nested("a stream in a stream"):
+    window.int32(message("the first key group"))
+    window.skip(8 * window.count(message("the number of key groups")), message("offsets of key groups"))
+    with reading.nested(message("a stream in a stream")):
         inner = read_stream(reading)
     return inner and inner._replace(handle_class="KeyGroupsStateHandle")
 
 
 def _segment(reading: Reading) -> Stream:
     window = reading.window
-    start = window.size("the start of a segment")
-    size = window.size("the size of a segment")
-    scope = window.int32("the scope of a segment")
+    start = window.size(message("the start of a segment"))
+    size = window.size(message("the size of a segment"))
+    scope = window.int32(message("the scope of a segment"))
     if scope not in (0, 1):
-        raise DamagedMetadata(window.position - 4, "the scope of a segment (0 or 1)", str(scope))
-    path = reading.path("the path of a segment's file")
-    name = window.text("the id of a segment")
+        raise DamagedMetadata(window.position - 4, message("the scope of a segment (0 or 1)"), str(scope))
+    path = reading.path(message("the path of a segment's file"))
+    name = window.text(message("the id of a segment"))
     return Stream("SegmentFileStateHandle", size, path, path, start, name=name, scope=SCOPES[scope])
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from ingest.figures import count_text
 from ingest.metadata.summary import Directory, OperatorTotals, Summary
-from ingest.wording import count_text
 
 _HEADINGS = ("OPERATOR", "SUBTASKS", "STATE", "UPLOADED", "FILES", "IN FILES", "INLINE", "IN _METADATA")
 MOST_DIRECTORIES_SHOWN = 12

@@ -8,8 +8,8 @@ from struct import Struct
 from sys import byteorder
 from typing import BinaryIO
 
+from ingest.messages import message, plural
 from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata
-from ingest.wording import count_text
 
 WINDOW_BYTES = 1 << 20
 
@@ -74,27 +74,29 @@ class Window:
         """A 32-bit number that may not be negative."""
         number = self.int32(expected)
         if number < 0:
-            raise DamagedMetadata(self.position - 4, f"{expected} of 0 or more", str(number))
+            raise DamagedMetadata(self.position - 4, message("{expected:message} of 0 or more", expected=expected), str(number))
         return number
 
     def bounded_count(self, most: int, things: str) -> int:
         """A count of what becomes objects, so that a forged number must not decide how many."""
-        number = self.count(f"the number of {things}")
+        number = self.count(message("the number of {things:message}", things=things))
         if number > most:
-            raise DamagedMetadata(self.position - 4, f"at most {most:,} {things}", f"{number:,}")
+            raise DamagedMetadata(
+                self.position - 4, message("at most {most:count} {things:message}", most=most, things=things), f"{number:,}"
+            )
         return number
 
     def size(self, expected: str) -> int:
         """A 64-bit number of bytes that may not be negative."""
         number = self.int64(expected)
         if number < 0:
-            raise DamagedMetadata(self.position - 8, f"{expected} of 0 or more", str(number))
+            raise DamagedMetadata(self.position - 8, message("{expected:message} of 0 or more", expected=expected), str(number))
         return number
 
     def flag(self, expected: str) -> bool:
         value = self.byte(expected)
         if value > 1:
-            raise DamagedMetadata(self.position - 1, f"{expected} (0 or 1)", str(value))
+            raise DamagedMetadata(self.position - 1, message("{expected:message} (0 or 1)", expected=expected), str(value))
         return value == 1
 
     def text(self, expected: str) -> str:
@@ -108,7 +110,9 @@ class Window:
         try:
             return decode(written)
         except UnicodeDecodeError as error:
-            raise DamagedMetadata(self.position - size + error.start, f"{expected} in modified UTF-8", error.reason) from error
+            raise DamagedMetadata(
+                self.position - size + error.start, message("{expected:message} in modified UTF-8", expected=expected), error.reason
+            ) from error
 
     def longs(self, count: int, expected: str) -> "array[int]":
         """``count`` 64-bit numbers; grows with the bytes that are there, not with ``count``."""
@@ -131,14 +135,19 @@ class Window:
 
     def expect_end(self) -> None:
         if self.available(1):
-            raise DamagedMetadata(self.position, "the end of the file", "more bytes")
+            raise DamagedMetadata(self.position, message("the end of the file"), message("more bytes"))
 
     def _require(self, size: int, expected: str) -> None:
         if self.available(size) < size:
             raise IncompleteMetadata(
                 self.position,
-                f"{expected} ({size} bytes)" if size != 1 else f"{expected} (1 byte)",
-                f"the end of the file after {count_text(self._base + self.end, 'byte')}",
+                message("{expected:message} ({size:number} bytes)", expected=expected, size=size)
+                if size != 1
+                else message("{expected:message} (1 byte)", expected=expected),
+                message(
+                    "the end of the file after {base:message}",
+                    base=plural(self._base + self.end, "{count:count} byte", "{count:count} bytes"),
+                ),
             )
 
     def _fill(self, wanted: int) -> None:
@@ -161,9 +170,9 @@ def decode(written: bytes) -> str:
     """
     for position, byte in enumerate(written):
         if byte >= 0xF0:
-            raise UnicodeDecodeError("modified utf-8", written, position, position + 1, "a byte that never occurs")
+            raise UnicodeDecodeError(message("modified utf-8"), written, position, position + 1, message("a byte that never occurs"))
     halves = written.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
     try:
         return halves.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
     except UnicodeDecodeError as error:
-        raise UnicodeDecodeError("modified utf-8", written, 0, len(written), "half of a surrogate pair") from error
+        raise UnicodeDecodeError(message("modified utf-8"), written, 0, len(written), message("half of a surrogate pair")) from error

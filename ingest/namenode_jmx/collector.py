@@ -4,6 +4,7 @@ from ingest.cluster_run import ClusterRun
 from ingest.errors import Skipped
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.messages import message
 from ingest.namenode_jmx.beans import QUERIES, sample
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
@@ -37,6 +38,6 @@ async def read_namenode(run: ClusterRun) -> SourceRead | None:
         try:
             found = sample([await client.get(query) for query in QUERIES], now)
         except (BadAnswer, Unanswered, Skipped) as error:
-            subject = f"JMX of the NameNode of {cluster.name}"
+            subject = message("JMX of the NameNode of {name:name}", name=cluster.name)
             return SourceRead((), again, (Skip(subject, getattr(error, "reason", "bad_payload"), str(error)),))
     return SourceRead((Observed(cluster.name, found.ts, SOURCE, (found,)),), again)

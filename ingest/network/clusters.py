@@ -14,6 +14,7 @@ from concurrent.futures import TimeoutError as Late
 from typing import Any
 
 from ingest.errors import Refused
+from ingest.messages import message
 from ingest.network.addresses import Network, is_forbidden, unwrapped
 
 VARIABLE = "WEIR_CLUSTER_ALLOWED_NETWORKS"
@@ -32,7 +33,7 @@ def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Netwo
     try:
         return tuple(ipaddress.ip_network(text.strip()) for text in environment.get(VARIABLE, "").split(",") if text.strip())
     except ValueError as error:
-        raise Refused(f"{VARIABLE} must be networks such as 10.0.0.0/8, separated by commas.") from error
+        raise Refused(message("{variable:message} must be networks such as 10.0.0.0/8, separated by commas.", variable=VARIABLE)) from error
 
 
 def refusal(text: str) -> str:
@@ -41,9 +42,9 @@ def refusal(text: str) -> str:
     networks = allowed_networks()
     for inner in unwrapped(address):
         if is_forbidden(inner):
-            return "is or leads to an address that Weir never asks: link-local, cloud metadata, multicast or reserved"
+            return message("is or leads to an address that Weir never asks: link-local, cloud metadata, multicast or reserved")
         if networks and not any(inner.version == network.version and inner in network for network in networks):
-            return f"is or leads to an address outside of {VARIABLE}"
+            return message("is or leads to an address outside of {variable:message}", variable=VARIABLE)
     return ""
 
 

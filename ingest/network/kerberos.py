@@ -8,6 +8,7 @@ import asyncio
 import base64
 
 from ingest.errors import IngestError, Refused
+from ingest.messages import message
 
 
 class NoTicket(IngestError):
@@ -24,16 +25,20 @@ def _negotiate(host: str) -> str:
     try:
         import gssapi
     except (ImportError, OSError) as error:  # the second where there is no Kerberos on the machine
-        raise Refused("Signing in by Kerberos needs the library gssapi: pip install 'weir[kerberos]'.") from error
+        raise Refused(message("Signing in by Kerberos needs the library gssapi: pip install 'weir[kerberos]'.")) from error
     try:
         service = gssapi.Name(f"HTTP@{host}", gssapi.NameType.hostbased_service)
         spnego = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
         token = gssapi.SecurityContext(name=service, mech=spnego, usage="initiate").step()
     except gssapi.exceptions.GSSError as error:
         raise NoTicket(
-            f"There is no ticket of Kerberos for HTTP@{host} ({_why(error)}); check KRB5_CLIENT_KTNAME and krb5.conf."
+            message(
+                "There is no ticket of Kerberos for HTTP@{host:name} ({why:name}); check KRB5_CLIENT_KTNAME and krb5.conf.",
+                host=host,
+                why=_why(error),
+            )
         ) from error
-    return f"Negotiate {base64.b64encode(token or b'').decode()}"
+    return message("Negotiate {decode:name}", decode=base64.b64encode(token or b"").decode())
 
 
 def _why(error: Exception) -> str:

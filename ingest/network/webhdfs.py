@@ -14,9 +14,9 @@ import requests
 from fsspec.implementations.webhdfs import WebHDFile, WebHDFS
 
 from ingest.json_bounds import decoded
+from ingest.messages import message, plural
 from ingest.network.clusters import check_host
 from ingest.network.deadlines import Late, TimedAdapter, TooLarge
-from ingest.wording import count_text
 
 TIMEOUT_S = (5, 60)
 """To connect, and between two pieces of an answer."""
@@ -76,7 +76,13 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         """
         path = self._strip_protocol(path).rstrip("/") or "/"
         if path.count("/") > MAX_DEPTH:
-            raise WebHdfsError(f"{path[:80]}… is deeper than HDFS allows ({MAX_DEPTH:,}); look at what answers as the NameNode.")
+            raise WebHdfsError(
+                message(
+                    "{path:name}… is deeper than HDFS allows ({max_depth:count}); look at what answers as the NameNode.",
+                    path=str(path[:80]),
+                    max_depth=MAX_DEPTH,
+                )
+            )
         after: str | None = None
         while True:
             try:
@@ -87,23 +93,27 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
                 statuses = _told(self._document("LISTSTATUS", path), "LISTSTATUS", "FileStatuses", "FileStatus")
                 remaining = 0
             if not isinstance(statuses, list):
-                raise WebHdfsError(f"The listing of {path} is not in the published form.")
+                raise WebHdfsError(message("The listing of {path:name} is not in the published form.", path=str(path)))
             for status in statuses:
                 yield _entry(status, f"{path.rstrip('/')}/{_child(status)}".rstrip("/") or "/")
             if not remaining:
                 return
             last = _child(statuses[-1]) if statuses else ""
             if not last or (after is not None and _order(last) <= _order(after)):
-                raise WebHdfsError(f"The pages of {path} come to no end; look at what answers as the NameNode.")
+                raise WebHdfsError(
+                    message("The pages of {path:name} come to no end; look at what answers as the NameNode.", path=str(path))
+                )
             after = last
 
     def mv(self, path1: str, path2: str, **options: Any) -> None:
         if not self._done("RENAME", "put", path1, destination=self._strip_protocol(path2)):
-            raise WebHdfsError(f"The NameNode did not rename {path1}: it is gone, or something is at {path2}.")
+            raise WebHdfsError(
+                message("The NameNode did not rename {path1:name}: it is gone, or something is at {path2:name}.", path1=path1, path2=path2)
+            )
 
     def rm(self, path: str, recursive: bool = False, **options: Any) -> None:
         if not self._done("DELETE", "delete", path, recursive=str(bool(recursive)).lower()):
-            raise FileNotFoundError(f"The NameNode has no {path}.")
+            raise FileNotFoundError(message("The NameNode has no {path:name}.", path=path))
 
     def rmdir(self, path: str) -> None:
         """An empty one; the NameNode refuses others."""
@@ -111,7 +121,7 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
 
     def mkdir(self, path: str, **options: Any) -> None:
         if not self._done("MKDIRS", "put", path):
-            raise WebHdfsError(f"The NameNode did not make the directory {path}.")
+            raise WebHdfsError(message("The NameNode did not make the directory {path:name}.", path=path))
 
     def _done(self, op: str, method: str, path: str, **parameters: str) -> bool:
         return _told(self._document(op, path, method, **parameters), op, "boolean") is True
@@ -121,7 +131,14 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         try:
             return decoded(answer.content, lenient=True)[0]
         except (ValueError, RecursionError) as error:
-            raise WebHdfsError(f"The answer to {op} of {path} is no JSON ({error}); is this the address of a NameNode?") from error
+            raise WebHdfsError(
+                message(
+                    "The answer to {op:message} of {path:name} is no JSON ({error:text}); is this the address of a NameNode?",
+                    op=op,
+                    path=path,
+                    error=str(error),
+                )
+            ) from error
 
     def _open(self, path: str, mode: str = "rb", block_size: int | None = None, autocommit: bool = True, **options: Any) -> "_File":
         return _File(self, path, mode=mode, block_size=block_size or self.blocksize, tempdir=self.tempdir, autocommit=autocommit)
@@ -135,7 +152,15 @@ class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
     def _piece(self, start: int, end: int) -> bytes:
         content: bytes = self.fs._call("OPEN", path=self.path, offset=start, length=end - start).content
         if len(content) != end - start:
-            raise WebHdfsError(f"{self.path} ended after {len(content):,} of {count_text(end - start, 'byte')} from {start:,}.")
+            raise WebHdfsError(
+                message(
+                    "{path:name} ended after {content:count} of {end:message} from {start:count}.",
+                    path=str(self.path),
+                    content=len(content),
+                    end=plural(end - start, "{count:count} byte", "{count:count} bytes"),
+                    start=start,
+                )
+            )
         return content
 
 
@@ -152,11 +177,25 @@ class _Bounded(TimedAdapter):
         try:
             answer = super().send(request, *args, **options)
         except TooLarge:
-            raise WebHdfsError(f"{host} answered more than {MAX_ANSWER_BYTES:,} bytes; its directory is too large for a page.") from None
+            raise WebHdfsError(
+                message(
+                    "{host:name} answered more than {max_answer_bytes:count} bytes; its directory is too large for a page.",
+                    host=host,
+                    max_answer_bytes=MAX_ANSWER_BYTES,
+                )
+            ) from None
         except Late:
-            raise WebHdfsError(f"{host} did not answer to the end within {self.whole_s:g} s; look how loaded it is.") from None
+            raise WebHdfsError(
+                message(
+                    "{host:name} did not answer to the end within {whole_s:number} s; look how loaded it is.",
+                    host=host,
+                    whole_s=self.whole_s,
+                )
+            ) from None
         except requests.RequestException as error:
-            raise WebHdfsError(f"{host} did not answer as WebHDFS does ({type(error).__name__}).") from None
+            raise WebHdfsError(
+                message("{host:name} did not answer as WebHDFS does ({name:name}).", host=host, name=type(error).__name__)
+            ) from None
         if answer.status_code >= 400:
             raise _refusal(answer, host)
         return answer
@@ -169,23 +208,32 @@ class _NotKnown(WebHdfsError):
 def _refusal(answer: requests.Response, host: str) -> OSError:
     try:
         told = decoded(answer.content[:65_536], lenient=True)[0]["RemoteException"]
-        kind, message = str(told["exception"]), str(told["message"]).partition("\n")[0][:300]
+        kind, detail = str(told["exception"]), str(told["message"]).partition("\n")[0][:300]
     except (ValueError, RecursionError, LookupError, TypeError):
-        return WebHdfsError(f"{host} answered {answer.status_code} {str(answer.reason)[:60]}.")
+        return WebHdfsError(
+            message(
+                "{host:name} answered {status_code:number} {reason:name}.",
+                host=host,
+                status_code=answer.status_code,
+                reason=str(answer.reason)[:60],
+            )
+        )
     if kind == "FileNotFoundException":
-        return FileNotFoundError(message)
+        return FileNotFoundError(detail)
     if kind in ("AccessControlException", "SecurityException"):
-        return PermissionError(message)
-    if kind == "IllegalArgumentException" and BATCH in message:
-        return _NotKnown(message)
-    return WebHdfsError(f"{host}: {kind}: {message}")
+        return PermissionError(detail)
+    if kind == "IllegalArgumentException" and BATCH in detail:
+        return _NotKnown(detail)
+    return WebHdfsError(message("{host:name}: {kind:name}: {detail:text}", host=host, kind=kind, detail=detail))
 
 
 def _told(document: Any, op: str, *names: str) -> Any:
     """What stands in an answer below these names of the published schema. Raises ``WebHdfsError``."""
     for name in names:
         if not isinstance(document, dict) or name not in document:
-            raise WebHdfsError(f"The answer to {op} has no {'.'.join(names)}; is this the address of a NameNode?")
+            raise WebHdfsError(
+                message("The answer to {op:message} has no {join:name}; is this the address of a NameNode?", op=op, join=".".join(names))
+            )
         document = document[name]
     return document
 
@@ -199,15 +247,15 @@ def _child(status: Any) -> str:
     """A single name, "" of a path that is a file; anything else would lead out of the directory."""
     name = status.get("pathSuffix") if isinstance(status, dict) else None
     if not isinstance(name, str) or "/" in name or "\x00" in name or name in (".", ".."):
-        raise WebHdfsError(f"The NameNode lists {str(name)[:80]!r}, which is no name of a file.")
+        raise WebHdfsError(message("The NameNode lists {name:text}, which is no name of a file.", name=f"{str(name)[:80]!r}"))
     return name
 
 
 def _entry(status: Any, path: str) -> dict[str, Any]:
     """As fsspec's ``info``, from a FileStatus: ``length`` in bytes, ``modificationTime`` in milliseconds since 1970."""
-    kind, length, modified = (_told(status, "a listing", name) for name in ("type", "length", "modificationTime"))
+    kind, length, modified = (_told(status, message("a listing"), name) for name in ("type", "length", "modificationTime"))
     if not isinstance(kind, str) or not all(type(number) is int and 0 <= number < 2**63 for number in (length, modified)):
-        raise WebHdfsError(f"What the NameNode says of {path} is not in the published form.")
+        raise WebHdfsError(message("What the NameNode says of {path:name} is not in the published form.", path=path))
     try:
         mtime = _EPOCH + timedelta(milliseconds=modified)
     except OverflowError:

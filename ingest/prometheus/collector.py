@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from ingest.errors import IngestError
 from ingest.flink_rest.client import RestClient
+from ingest.messages import message
 from ingest.prometheus import rows
 from ingest.prometheus.gauges import gauge_rows, gauges_query
 from ingest.prometheus.matrix import Series, series
@@ -89,7 +90,11 @@ class _Reading:
         self.jobs = list(newest)[:MAX_JOBS]
         if len(newest) > MAX_JOBS:
             self.skips.append(
-                Skip(self._client.address.base, "over_budget", f"{len(newest):,} jobs found, and at most {MAX_JOBS:,} are read.")
+                Skip(
+                    self._client.address.base,
+                    "over_budget",
+                    message("{newest:count} jobs found, and at most {max_jobs:count} are read.", newest=len(newest), max_jobs=MAX_JOBS),
+                )
             )
         for job_id in self.jobs:
             await self._read_job(*newest[job_id])
@@ -111,7 +116,7 @@ class _Reading:
             self._skip_job(job, error)
 
     def _skip_job(self, job: Job, error: IngestError) -> None:
-        self.skips.append(Skip(f"job {job.job_id}", getattr(error, "reason", "error"), str(error)))
+        self.skips.append(Skip(message("job {job_id:name}", job_id=job.job_id), getattr(error, "reason", "error"), str(error)))
 
     def _take(self, found: Iterable[tuple[datetime, Record]]) -> None:
         for at, record in found:

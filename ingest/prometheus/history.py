@@ -11,6 +11,7 @@ from typing import Any
 
 from ingest.errors import IngestError
 from ingest.flink_rest.faults import Unanswered
+from ingest.messages import message
 from ingest.prometheus import rows
 from ingest.prometheus.collector import MAX_STEPS, SeriesClient, asked_series
 from ingest.prometheus.names import HISTORY, TASK_NAMES, selector
@@ -107,9 +108,19 @@ async def read_history(
                 query = selector(TASK_NAMES, prometheus.selector, job_id)
                 told = await asked_series(client, query, (start_s, at.before_s - STEP_S, STEP_S))
             except Unanswered as error:
-                return SourceRead(_observed(source.name, found), at.saved(), (Skip(f"job {job_id}", error.reason, str(error)),))
+                return SourceRead(
+                    _observed(source.name, found),
+                    at.saved(),
+                    (Skip(message("job {job_id:name}", job_id=job_id), error.reason, str(error)),),
+                )
             except IngestError as error:
-                skips.append(Skip(f"job {job_id}", getattr(error, "reason", "error"), f"History was left out: {error}"))
+                skips.append(
+                    Skip(
+                        message("job {job_id:name}", job_id=job_id),
+                        getattr(error, "reason", "error"),
+                        message("History was left out: {error:text}", error=str(error)),
+                    )
+                )
                 told = []
             read = list(rows.Subtasks(told).rows(job_id, placed=False))
             budget.spend(read)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ingest.errors import Skipped
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
+from ingest.messages import message
 
 LAST_INSTANT_S = LAST_INSTANT_MS // 1000
 Labels = Mapping[str, str]
@@ -26,9 +27,9 @@ def series(body: Any) -> Iterator[Series]:
         case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
             pass
         case {"status": "error", "error": str(answer)}:
-            raise Skipped(f"Prometheus refused the query: {answer[:300]}")
+            raise Skipped(message("Prometheus refused the query: {answer:name}", answer=answer[:300]))
         case _:
-            raise Skipped("The answer is no matrix of series.")
+            raise Skipped(message("The answer is no matrix of series."))
     for one in result:
         match one:
             case {"metric": dict(labels), "values": list(values)} if all(isinstance(value, str) for value in labels.values()):

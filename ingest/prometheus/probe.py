@@ -4,12 +4,12 @@ from urllib.parse import urlencode
 
 from ingest.cluster_run import ClusterRun
 from ingest.flink_rest.client import RestClient
+from ingest.messages import message, plural
 from ingest.prometheus.client import prometheus_client
 from ingest.prometheus.matrix import series
 from ingest.prometheus.names import JOB_NAMES, TASK, selector, spelled
 from ingest.source_read import ProbeNotes
 from ingest.sources import PrometheusSource
-from ingest.wording import count_text
 
 
 async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
@@ -18,14 +18,22 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     async with run.asking(prometheus_client(run.cluster, source, run.shard.gates.of(source.url))) as client:
         jobs = await _labels(client, selector(JOB_NAMES, source.selector), now_s)
         tasks = await _labels(client, selector([spelled(TASK, "numRecordsIn")], source.selector), now_s)
-    of = f"{{{source.selector}}}" if source.selector else "it scrapes"
+    of = f"{{{source.selector}}}" if source.selector else message("it scrapes")
     if not jobs:
-        notes.misses.append(f"Prometheus: no series of a JobManager among what {of}; is Flink's Prometheus reporter on, and scraped?")
+        notes.misses.append(
+            message("Prometheus: no series of a JobManager among what {of:name}; is Flink's Prometheus reporter on, and scraped?", of=of)
+        )
     if not tasks:
-        notes.misses.append(f"Prometheus: no series of tasks among what {of}; are the TaskManagers scraped?")
+        notes.misses.append(message("Prometheus: no series of tasks among what {of:name}; are the TaskManagers scraped?", of=of))
     found = len({labels.get("job_id") for labels in jobs})
     if jobs or tasks:
-        notes.sees.append(f"Prometheus: {count_text(found, 'job')}, {count_text(len(tasks), 'subtask')}")
+        notes.sees.append(
+            message(
+                "Prometheus: {found:message}, {tasks:message}",
+                found=plural(found, "{count:count} job", "{count:count} jobs"),
+                tasks=plural(len(tasks), "{count:count} subtask", "{count:count} subtasks"),
+            )
+        )
 
 
 async def _labels(client: RestClient, query: str, now_s: int) -> list[dict[str, str]]:

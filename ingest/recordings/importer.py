@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from ingest.figures import count_text
 from ingest.lake.rows import table_of
 from ingest.lake.store import Lake
 from ingest.recordings.recording import Progress, Recording
 from ingest.records import Observed, Skip
-from ingest.wording import count_text
 
 BATCH_BYTES = 32 * 1024 * 1024
 """Recorded bytes that go into one commit per table."""

@@ -14,6 +14,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from ingest.errors import IngestError, Refused
+from ingest.figures import count_text
 from ingest.flink_logs.endpoint import MAX_FILE_BYTES, listed_logs
 from ingest.flink_rest.address import Address, parse_address
 from ingest.flink_rest.client import client_of
@@ -23,7 +24,6 @@ from ingest.flink_rest.limits import RequestLimits
 from ingest.recordings.log_copies import LogCopies
 from ingest.recordings.masking import masked
 from ingest.sources import ClusterSource
-from ingest.wording import count_text
 
 LIMITS = RequestLimits(
     requests=20_000, requests_per_job=5_000, taskmanagers_per_cycle=200, small_job_subtasks=1_000_000, cycle_timeout_s=120

@@ -1,7 +1,9 @@
 """Decoded JSON without secrets, in the same shape."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from ingest.messages import is_message
 from ingest.redaction.marks import MASK, is_harmless
 from ingest.redaction.names import holds_secret, sort_of
 from ingest.redaction.texts import redact
@@ -35,7 +37,9 @@ def redact_texts(body: Any, depth: int = 0) -> Any:
         return None
     if isinstance(body, list | tuple):
         return [redact_texts(item, depth + 1) for item in body]
-    if isinstance(body, dict):
+    if isinstance(body, Mapping):
+        if is_message(body):  # its template is ours
+            return {**body, "values": redact_texts(body["values"], depth + 1)}
         named = any(isinstance(body.get(name), str) and sort_of(body[name]) for name in _NAMES)
         return {
             key: MASK if _is_secret_text(value) and ((named and key == "value") or sort_of(str(key))) else redact_texts(value, depth + 1)

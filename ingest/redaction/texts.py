@@ -6,6 +6,7 @@ through :func:`ingest.redaction.documents.redact_document`. It is idempotent, ta
 
 from collections.abc import Iterator
 
+from ingest.messages import Message, with_texts
 from ingest.redaction.blocks import redact_blocks
 from ingest.redaction.pairs import redact_pairs
 from ingest.redaction.shapes import redact_shapes
@@ -24,6 +25,8 @@ MOST_PASSES = 8
 
 def redact(text: str) -> str:
     """``text`` with ``******`` where a password, a token or a key stood."""
+    if isinstance(text, Message):
+        return with_texts(text, redact) if is_suspicious(text) else text
     text = redact_blocks(text)
     if not is_suspicious(text):
         return text

@@ -6,8 +6,8 @@ import uuid
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from ingest.figures import count_text
 from ingest.storage.local_files import LocalFiles
-from ingest.wording import count_text
 
 _CHUNK_BYTES = 1 << 20
 

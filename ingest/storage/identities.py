@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from ingest.messages import message
 from ingest.records import Skip
 from ingest.storage.directories import Directories
 from ingest.storage.roots import Root
@@ -64,8 +65,11 @@ def second_name(name: DirectoryName, other: DirectoryName) -> Skip:
     return Skip(
         name.uri,
         SECOND_NAME,
-        f"It is the same directory as {other.uri}: declare the one name an alias of the other (WEIR_STORAGE_ALIASES), "
-        "and keep only one of them as a root.",
+        message(
+            "It is the same directory as {uri:message}: declare the one name an alias of "
+            "the other (WEIR_STORAGE_ALIASES), and keep only one of them as a root.",
+            uri=other.uri,
+        ),
     )
 
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 
 from ingest.errors import Refused
+from ingest.messages import message
 from ingest.parquet_stream import ParquetStream
 from ingest.records import Skip
 from ingest.storage import dfs_lines
@@ -59,7 +60,13 @@ class _Columns:
         """Raises ``Refused`` where there is none."""
         index = self.index(meaning)
         if index is None:
-            raise Refused(f"The inventory has no column for the {meaning} among {', '.join(self.names)}; name its columns in their order.")
+            raise Refused(
+                message(
+                    "The inventory has no column for the {meaning:message} among {join:name}; name its columns in their order.",
+                    meaning=meaning,
+                    join=", ".join(self.names),
+                )
+            )
         return index
 
 
@@ -85,7 +92,13 @@ def import_inventory(
                 rows.add(table)
             part.progress.unlisted += rows.reported()
     except (OSError, pa.ArrowException, ValueError, ImportError) as error:
-        raise Refused(f"The inventory {file} cannot be read ({error}); it has to be CSV, TSV or Parquet, packed or not.") from error
+        raise Refused(
+            message(
+                "The inventory {file:name} cannot be read ({error:text}); it has to be CSV, TSV or Parquet, packed or not.",
+                file=file,
+                error=str(error),
+            )
+        ) from error
     return snapshot.finish(root.uri, root.read_at, as_of, [part.progress])
 
 
@@ -136,7 +149,9 @@ class _Rows:
 
     def reported(self) -> list[Skip]:
         if self.bad > len(self.examples):
-            more = f"{self.bad - len(self.examples)} more rows have no usable path or size; look at what wrote the inventory."
+            more = message(
+                "{bad:number} more rows have no usable path or size; look at what wrote the inventory.", bad=self.bad - len(self.examples)
+            )
             return [*self.examples, Skip(self.root.uri, "bad_row", more)]
         return self.examples
 
@@ -175,7 +190,9 @@ class _Rows:
     def _report(self, paths: pa.Array) -> None:
         self.bad += len(paths)
         for path in paths[: MOST_REPORTED - len(self.examples)].to_pylist():
-            self.examples.append(Skip(str(path), "bad_row", "Its row has no usable path or size; look at what wrote the inventory."))
+            self.examples.append(
+                Skip(str(path), "bad_row", message("Its row has no usable path or size; look at what wrote the inventory."))
+            )
 
 
 def instants(written: pa.Array) -> pa.Array:
@@ -225,7 +242,15 @@ def _read(file: str, columns: Sequence[str] | None) -> tuple[_Columns, Iterator[
     elif columns:
         header = _Columns(tuple(columns), True)
     if len(header.names) > len(fields):
-        raise Refused(f"{file} has {len(fields)} columns, not {len(header.names)} ({', '.join(header.names)}); name those that it has.")
+        raise Refused(
+            message(
+                "{file:name} has {fields:number} columns, not {names:number} ({join:name}); name those that it has.",
+                file=file,
+                fields=len(fields),
+                names=len(header.names),
+                join=", ".join(header.names),
+            )
+        )
     return header, _rows(file, separator, header, len(fields))
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.errors import Refused
+from ingest.messages import message
 from ingest.records import Skip
 from ingest.storage.directories import Directories, Entry, Kind, directories
 from ingest.storage.identities import DirectoryName, VisitedDirectories, second_name
@@ -48,7 +49,9 @@ def list_root(
     listed = snapshot.listed()
     if listed is not None:
         if (listed.root, listed.read_at) != (root.uri, root.read_at):
-            raise Refused(f"{out_dir} holds the listing of {listed.root}; give another directory.")
+            raise Refused(
+                message("{out_dir:name} holds the listing of {root:name}; give another directory.", out_dir=out_dir, root=listed.root)
+            )
         return listed
     now = at or datetime.now(UTC)
     at = now.replace(microsecond=now.microsecond // 1000 * 1000)
@@ -180,8 +183,8 @@ class _Walk:
                 return None
         except BadUri:
             here = self.root.uri.rstrip("/") + name
-        leads = f"a link to {entry.target}" if entry.target else "a link"
-        about = f"It is {leads}, so files have a second name; declare it as an alias of that, or remove it."
+        leads = message("a link to {target:name}", target=entry.target) if entry.target else message("a link")
+        about = message("It is {leads:message}, so files have a second name; declare it as an alias of that, or remove it.", leads=leads)
         return Skip(_printable(here), "link", _printable(about))
 
     def _skip(self, directory: str, error: BaseException) -> Skip:
@@ -189,7 +192,7 @@ class _Walk:
         return Skip(
             _printable(self.root.uri.rstrip("/") + directory or self.root.uri),
             "unlistable_directory",
-            f"It cannot be listed ({why}); check that it exists and that Weir may read it.",
+            message("It cannot be listed ({why:name}); check that it exists and that Weir may read it.", why=str(why)),
         )
 
 
@@ -267,7 +270,7 @@ class _Sink:
 
     def _nameless(self, batch: pa.RecordBatch) -> Iterator[Skip]:
         for name in batch.column("listed_path").to_pylist():
-            yield Skip(name, "bad_name", "Its name cannot be compared with references; rename it, or move it out of the root.")
+            yield Skip(name, "bad_name", message("Its name cannot be compared with references; rename it, or move it out of the root."))
 
     def _report(self, files: int, listed: int) -> None:
         with self.walk.lock:

@@ -19,11 +19,11 @@ import fsspec
 
 from ingest.beneath import LeadsElsewhere
 from ingest.errors import IngestError
+from ingest.messages import message, plural
 from ingest.storage import copying
 from ingest.storage.instants import cut, modified_at, of_nanoseconds
 from ingest.storage.local_files import LocalFiles
 from ingest.storage.roots import local_path
-from ingest.wording import count_text
 
 RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
 """File systems whose move is one atomic step at their server; on others it is a copy, then a deletion."""
@@ -72,9 +72,9 @@ def stat(path: str, within: str | None = None) -> Stat:
         filesystem.invalidate_cache(filesystem._parent(name))
         info = filesystem.info(name)
     except (OSError, ValueError) as error:
-        raise _error("looked at", path, error) from error
+        raise _error(message("looked at"), path, error) from error
     if info.get("type") != "file":
-        raise NotAFile(f"{path} is not a file; only files are moved and deleted.")
+        raise NotAFile(message("{path:name} is not a file; only files are moved and deleted.", path=path))
     return Stat(int(info.get("size") or 0), cut(modified_at(info)))
 
 
@@ -124,7 +124,9 @@ def copy(path: str, target: str, expected: Stat | None = None, within: Within = 
         if exists(target, within[1]):
             if copying.same(here, name, there, goal):
                 return
-            raise Occupied(f"{target} exists and differs from {path}; move it away, then try again.")
+            raise Occupied(
+                message("{target:name} exists and differs from {path:name}; move it away, then try again.", target=target, path=path)
+            )
         if isinstance(there, LocalFiles):
             there.make_folder_of(goal)
             copying.to_local(here, name, there, goal)
@@ -135,11 +137,17 @@ def copy(path: str, target: str, expected: Stat | None = None, within: Within = 
             there.makedirs(there._parent(goal), exist_ok=True)
             copying.across(here, name, there, goal)
     except FileExistsError as error:
-        raise Occupied(f"{target} was created in between; look at it, then try again.") from error
+        raise Occupied(message("{target:name} was created in between; look at it, then try again.", target=target)) from error
     except (OSError, ValueError) as error:
         raise _error("copied", path, error) from error
     if stat(path, within[0]) != before:
-        raise Changed(f"{path} was written to while it was copied; it was left alone, and so was the copy {target}.")
+        raise Changed(
+            message(
+                "{path:name} was written to while it was copied; it was left alone, and so was the copy {target:name}.",
+                path=path,
+                target=target,
+            )
+        )
 
 
 def copy_first(path: str, target: str, size: int, within: Within = (None, None)) -> str:
@@ -150,13 +158,15 @@ def copy_first(path: str, target: str, size: int, within: Within = (None, None))
     here, name = _at(path, within[0])
     there, goal = _at(target, within[1])
     if stat(path, within[0]).bytes < size:
-        raise Changed(f"{path} has fewer than {count_text(size, 'byte')}.")
+        raise Changed(
+            message("{path:name} has fewer than {size:message}.", path=path, size=plural(size, "{count:count} byte", "{count:count} bytes"))
+        )
     try:
         if exists(target, within[1]):
             digest = copying.first_digest(here, name, size)
             if stat(target, within[1]).bytes == size and copying.first_digest(there, goal, size) == digest:
                 return digest
-            raise Occupied(f"{target} exists and differs from {path}.")
+            raise Occupied(message("{target:name} exists and differs from {path:name}.", target=target, path=path))
         if isinstance(there, LocalFiles):
             there.make_folder_of(goal)
         else:
@@ -164,7 +174,7 @@ def copy_first(path: str, target: str, size: int, within: Within = (None, None))
         renames = not isinstance(there, LocalFiles) and _protocol(there) in RENAMES
         return copying.first_bytes(here, name, there, goal, size, renames=renames)
     except FileExistsError as error:
-        raise Occupied(f"{target} was created in between.") from error
+        raise Occupied(message("{target:name} was created in between.", target=target)) from error
     except (OSError, ValueError) as error:
         raise _error("copied", path, error) from error
 
@@ -196,8 +206,14 @@ def _check(path: str, expected: Stat | None, within: str | None) -> Stat:
     found = stat(path, within)
     if expected is not None and found != expected:
         raise Changed(
-            f"{path} has {count_text(found.bytes, 'byte')} of {found.modified}, "
-            f"not {expected.bytes} of {expected.modified}; it was left alone."
+            message(
+                "{path:name} has {bytes:message} of {modified:name}, not {bytes2:number} of {modified2:name}; it was left alone.",
+                path=path,
+                bytes=plural(found.bytes, "{count:count} byte", "{count:count} bytes"),
+                modified=str(found.modified),
+                bytes2=expected.bytes,
+                modified2=str(expected.modified),
+            )
         )
     return found
 
@@ -215,7 +231,9 @@ def _move_locally(
         here.link(path, there, target)
     except FileExistsError as error:
         if not os.path.samestat(here.stat(path), there.stat(target)):
-            raise Occupied(f"{target} exists and is not {path}; move it away, then try again.") from error
+            raise Occupied(
+                message("{target:name} exists and is not {path:name}; move it away, then try again.", target=target, path=path)
+            ) from error
         # A move that was cut off between the two steps.
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
@@ -227,7 +245,7 @@ def _move_locally(
 
 def _refuse_occupied(target: str) -> None:
     if exists(target):
-        raise Occupied(f"{target} exists; move it away, then try again.")
+        raise Occupied(message("{target:name} exists; move it away, then try again.", target=target))
 
 
 def _at(path: str, within: str | None) -> tuple[Any, str]:
@@ -249,15 +267,22 @@ def _protocol(filesystem: Any) -> str:
 
 def _only_files(path: str, mode: int) -> None:
     if not S_ISREG(mode):
-        raise NotAFile(f"{path} is not a file; only files are moved and deleted.")
+        raise NotAFile(message("{path:name} is not a file; only files are moved and deleted.", path=path))
 
 
 def _error(done: str, path: str, error: Exception) -> TreeError:
     if isinstance(error, TreeError):
         return error
     if isinstance(error, LeadsElsewhere):
-        return Linked(f"{path} was not {done}: {error}.")
+        return Linked(message("{path:name} was not {done:message}: {error:text}.", path=path, done=done, error=str(error)))
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return Gone(f"There is no file {path}.")
+        return Gone(message("There is no file {path:name}.", path=path))
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return TreeError(f"{path} could not be {done} ({why}); check that Weir may do so there, then try again.")
+    return TreeError(
+        message(
+            "{path:name} could not be {done:message} ({why:name}); check that Weir may do so there, then try again.",
+            path=path,
+            done=done,
+            why=str(why),
+        )
+    )

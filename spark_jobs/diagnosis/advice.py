@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, by_time
 from spark_jobs.diagnosis.duration_history import CHECKPOINTS_AT_LEAST, Durations, Took, durations_of
 from spark_jobs.diagnosis.interval_advice import Advised, InForce, interval_advice, pause_advice
@@ -29,8 +30,12 @@ def settings_advice(
     now = now or InForce()
     took = durations_of(_took(checkpoints, now.timeout_ms), at_least)
     if took.p99_ms is None:
-        seen = f"{len(took.checkpoints):,} of at least {at_least} completed checkpoints were seen"
-        return SettingsAdvice(took, missing=(f"Not enough history for an interval and a time-out: {seen}.",))
+        seen = message(
+            "{checkpoints:count} of at least {at_least:number} completed checkpoints were seen",
+            checkpoints=len(took.checkpoints),
+            at_least=at_least,
+        )
+        return SettingsAdvice(took, missing=(message("Not enough history for an interval and a time-out: {seen:message}.", seen=seen),))
     interval = interval_advice(took, now)
     return SettingsAdvice(took, interval, pause_advice(interval, now), timeout_advice(took, now))
 

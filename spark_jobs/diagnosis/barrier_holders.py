@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ingest.messages import brief
 from spark_jobs.diagnosis.findings import NotJudged
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import brief
 
 PAST_WINDOW_MS = 60_000
 """The grid on which windows are judged."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from ingest.messages import message
 from spark_jobs.diagnosis.findings import NotJudged
 from spark_jobs.diagnosis.last_asked import remembers_the_last
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -31,7 +32,7 @@ def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
 def anything_known(window: JobWindow) -> bool:
     """Whether checkpoints are there to be judged. Raises NotJudged where none is known although they may be on."""
     if not window.checkpoints and not checkpoints_are_off(window):
-        raise NotJudged("no checkpoint of this job has been seen")
+        raise NotJudged(message("no checkpoint of this job has been seen"))
     return bool(window.checkpoints)
 
 
@@ -78,5 +79,9 @@ def checkpoints_are_off(window: JobWindow) -> bool:
 def name_of(checkpoint: CheckpointSample) -> str:
     """``checkpoint 8`` or ``savepoint 7``."""
     if checkpoint.checkpoint_id == NO_ID:
-        return "a checkpoint that got no id"
-    return f"{'savepoint' if checkpoint.is_savepoint else 'checkpoint'} {checkpoint.checkpoint_id}"
+        return message("a checkpoint that got no id")
+    return message(
+        "{words:message} {checkpoint_id:number}",
+        words=message("savepoint") if checkpoint.is_savepoint else message("checkpoint"),
+        checkpoint_id=checkpoint.checkpoint_id,
+    )

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.stack_traces import is_own
-from spark_jobs.diagnosis.wording import count_text, share_text
 
 WAITS_FOR_WORK = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl.take"
 """A task thread without anything to do stands here."""
@@ -40,14 +40,24 @@ class Busiest:
     @property
     def sentence(self) -> str:
         if not self.samples:
-            return "No sample was taken in this state of the threads."
-        of = f"of {count_text(self.samples, 'sample')}"
+            return message("No sample was taken in this state of the threads.")
+        of = message("of {samples:message}", samples=plural(self.samples, "{count:count} sample", "{count:count} samples"))
         if self.method is None:
             if self.waiting * 2 > self.samples:
-                return f"{share_text(self.waiting / self.samples)} {of} show a thread that waits for work; none is in the job's own code."
-            return f"None {of} is in the job's own code."
-        calls = f", calling {self.calls}" if self.calls and self.calls != self.method else ""
-        return f"{share_text(self.in_method / self.samples)} {of} are in {self.method}{calls}."
+                return message(
+                    "{waiting:share} {of:message} show a thread that waits for work; none is in the job's own code.",
+                    waiting=self.waiting / self.samples,
+                    of=of,
+                )
+            return message("None {of:message} is in the job's own code.", of=of)
+        calls = message(", calling {calls:name}", calls=self.calls) if self.calls and self.calls != self.method else ""
+        return message(
+            "{in_method:share} {of:message} are in {method:name}{calls:message}.",
+            in_method=self.in_method / self.samples,
+            of=of,
+            method=self.method,
+            calls=calls,
+        )
 
 
 def busiest(frames: Iterable[Frame]) -> Busiest:

@@ -2,12 +2,14 @@
 
 from typing import Literal
 
+from ingest.messages import message
+
 Affected = Literal["yes", "no", "unknown"]
 
 FLINK_23949 = "FLINK-23949"
 """After a savepoint the RocksDB backend forgot what it had uploaded, so the next incremental checkpoint uploads everything."""
 
-FLINK_23949_RELEASES = "1.11 to 1.13.2; fixed in 1.13.3 and 1.14.0"
+FLINK_23949_RELEASES = message("1.11 to 1.13.2; fixed in 1.13.3 and 1.14.0")
 _FIRST_KNOWN = (1, 11, 0)
 _FIXED = (1, 13, 3)
 

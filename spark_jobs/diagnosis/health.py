@@ -19,6 +19,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from ingest.messages import message
+
 BEST = 100
 POINTS = {
     ("critical", "high"): 40,
@@ -80,13 +82,19 @@ def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
     deductions: list[Deduction[F]] = []
     for of_rule in by_rule.values():
         gravest, *further = sorted(of_rule, key=_points, reverse=True)
-        deductions.append(Deduction(gravest, _points(gravest), f"{gravest.severity}, {gravest.confidence} confidence"))
+        deductions.append(
+            Deduction(
+                gravest,
+                _points(gravest),
+                message("{severity:name}, {confidence:name} confidence", severity=gravest.severity, confidence=gravest.confidence),
+            )
+        )
         left = FURTHER_POINTS_AT_MOST
         for finding in further:
             points = min(FURTHER_POINTS, left)
             left -= points
             if points:
-                deductions.append(Deduction(finding, points, f"a further finding of {finding.rule}"))
+                deductions.append(Deduction(finding, points, message("a further finding of {rule:name}", rule=finding.rule)))
     return tuple(sorted(deductions, key=lambda deduction: (-deduction.points, deduction.finding.rule)))
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from ingest.messages import message
 from spark_jobs.diagnosis.consequences import CONSEQUENCES
 
 LEAST_NEAR = timedelta(minutes=5)
@@ -194,14 +195,14 @@ def _vertices(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, 
 
 def _shared(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
     if rule == "restart.loop":
-        yield from (f"taskmanager {name}" for name in _texts(data.get("lost_taskmanagers")))
+        yield from (message("taskmanager {name:name}", name=name) for name in _texts(data.get("lost_taskmanagers")))
     elif rule == "checkpoint.declined":
         hosts = {row.get("host") for row in _rows(data.get("declines"))}
         [host] = hosts if len(hosts) == 1 else [None]
         if host and data.get("reason"):
-            yield f"host {host} {data['reason']}"
+            yield message("host {host:name} {data:name}", host=str(host), data=str(data["reason"]))
     elif rule == "restore.missing_file":
-        yield from (f"file {path}" for path in _texts([row.get("path") for row in _rows(data.get("files"))]))
+        yield from (message("file {path:name}", path=path) for path in _texts([row.get("path") for row in _rows(data.get("files"))]))
     elif rule == "collect.blind":
         yield "cluster"
 

@@ -12,8 +12,8 @@ The minimum pause goes with it: half of a lengthened interval, at most half of a
 
 from dataclasses import dataclass
 
+from ingest.messages import message
 from spark_jobs.diagnosis.duration_history import Durations, rounded_down_ms, rounded_up_ms
-from spark_jobs.diagnosis.wording import ms_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,34 +40,49 @@ def interval_advice(took: Durations, now: InForce) -> Advised:
     if took.p99_ms is None or took.p99_at_least_ms is None:
         raise ValueError("no interval follows from a history without a percentile")
     if now.interval_ms is None:
-        return Advised(None, "the interval in force is not known, or periodic checkpoints are off")
+        return Advised(None, message("the interval in force is not known, or periodic checkpoints are off"))
     least_ms = max(interval_for(took.p99_at_least_ms), now.fleet_minimum_ms)
     p99 = p99_text(took)
     if now.interval_ms < least_ms:
         if least_ms == now.fleet_minimum_ms:
-            return Advised(least_ms, f"the minimum interval of the fleet; {p99}")
-        return Advised(least_ms, f"twice p99, so that checkpoints take at most half of the time; {p99}")
+            return Advised(least_ms, message("the minimum interval of the fleet; {p99:message}", p99=p99))
+        return Advised(least_ms, message("twice p99, so that checkpoints take at most half of the time; {p99:message}", p99=p99))
     target_ms = now.recovery_target_ms
     if target_ms is None or now.interval_ms + took.p99_ms <= target_ms:
-        return Advised(now.interval_ms, f"left as it is: checkpoints take less than half of the time; {p99}")
+        return Advised(now.interval_ms, message("left as it is: checkpoints take less than half of the time; {p99:message}", p99=p99))
     within_ms = rounded_down_ms(target_ms - took.p99_ms)
     if within_ms < least_ms:
         return Advised(
-            least_ms, f"the target of {ms_text(target_ms)} cannot be met: an interval below {ms_text(least_ms)} is too short; {p99}"
+            least_ms,
+            message(
+                "the target of {target_ms:duration} cannot be met: an interval below {least_ms:duration} is too short; {p99:message}",
+                target_ms=target_ms,
+                least_ms=least_ms,
+                p99=p99,
+            ),
         )
-    return Advised(within_ms, f"for the target of {ms_text(target_ms)}: a failure replays at most an interval and a checkpoint; {p99}")
+    return Advised(
+        within_ms,
+        message(
+            "for the target of {target_ms:duration}: a failure replays at most an interval and a checkpoint; {p99:message}",
+            target_ms=target_ms,
+            p99=p99,
+        ),
+    )
 
 
 def pause_advice(interval: Advised, now: InForce) -> Advised:
     """Advice on ``execution.checkpointing.min-pause``, which must fit the advised interval."""
     if interval.value_ms is None or now.interval_ms is None:
-        return Advised(None, "goes with the interval")
+        return Advised(None, message("goes with the interval"))
     half_ms = interval.value_ms // 2
     if interval.value_ms > now.interval_ms:
-        return Advised(max(half_ms, now.min_pause_ms or 0), "half of the interval, so that a slow checkpoint is not followed at once")
+        return Advised(
+            max(half_ms, now.min_pause_ms or 0), message("half of the interval, so that a slow checkpoint is not followed at once")
+        )
     if interval.value_ms < now.interval_ms and now.min_pause_ms is not None and now.min_pause_ms > half_ms:
-        return Advised(half_ms, "half of the interval: a longer pause would undo it")
-    return Advised(now.min_pause_ms, "left as it is")
+        return Advised(half_ms, message("half of the interval: a longer pause would undo it"))
+    return Advised(now.min_pause_ms, message("left as it is"))
 
 
 def interval_for(p99_ms: float) -> int:
@@ -77,6 +92,19 @@ def interval_for(p99_ms: float) -> int:
 
 def p99_text(took: Durations) -> str:
     """The percentile, of what, and what expired besides."""
-    hour = "" if took.worst_hour is None else f" in the hour from {took.worst_hour:02d}:00 UTC, the slowest of the day"
-    late = f"; {took.expired_checkpoints:,} expired, counted with the time that they were given" if took.expired_checkpoints else ""
-    return f"p99 of completed checkpoints is {ms_text(took.p99_ms or 0)}{hour}{late}"
+    hour = (
+        ""
+        if took.worst_hour is None
+        else message(" in the hour from {worst_hour:name}:00 UTC, the slowest of the day", worst_hour=f"{took.worst_hour:02d}")
+    )
+    late = (
+        message(
+            "; {expired_checkpoints:count} expired, counted with the time that they were given",
+            expired_checkpoints=took.expired_checkpoints,
+        )
+        if took.expired_checkpoints
+        else ""
+    )
+    return message(
+        "p99 of completed checkpoints is {p99_ms:duration}{hour:message}{late:message}", p99_ms=took.p99_ms or 0, hour=hour, late=late
+    )

@@ -7,10 +7,10 @@ from waiting; collections stop all threads of the JVM, those that write a snapsh
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample, VertexWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import share_text
 
 LEAST_MS = 5_000
 """Two samples closer than that say little."""
@@ -50,7 +50,7 @@ def gc_threshold(rule_id: str) -> Threshold:
         "ratio",
         0.01,
         1.0,
-        "A healthy JVM collects for a few percent of the time; a tenth is felt by every task.",
+        message("A healthy JVM collects for a few percent of the time; a tenth is felt by every task."),
     )
 
 
@@ -94,30 +94,54 @@ def jvm_cause(window: JobWindow, limits: Limits, rule_id: str, busy: Mapping[str
     collects = worst.gc_ratio is not None and worst.gc_ratio >= limits[f"{rule_id}.gc_ratio"]
     if worst.gc_ratio is not None:
         sign = ">=" if collects else "<"
-        evidence.append(limits.compared(f"{worst.where} in collections", worst.gc_ratio, "ratio", sign, f"{rule_id}.gc_ratio", worst.at_ms))
+        evidence.append(
+            limits.compared(
+                message("{where:name} in collections", where=worst.where), worst.gc_ratio, "ratio", sign, f"{rule_id}.gc_ratio", worst.at_ms
+            )
+        )
     if worst.cpu_used is not None:
-        of = f"of {worst.cpu_cores:g} that it sees" if worst.cpu_cores else ""
-        evidence.append(Evidence(f"{worst.where} processors used", worst.cpu_used, "count", at_ms=worst.at_ms, note=of))
+        of = message("of {cpu_cores:number} that it sees", cpu_cores=worst.cpu_cores) if worst.cpu_cores else ""
+        evidence.append(
+            Evidence(message("{where:name} processors used", where=worst.where), worst.cpu_used, "count", at_ms=worst.at_ms, note=of)
+        )
     return JvmCause(tuple(evidence), *_explained(worst, collects, busy[worst.taskmanager_id]))
 
 
 def _explained(load: JvmLoad, collects: bool, busy: float) -> tuple[str, str]:
     if collects and load.gc_ratio is not None:
         return (
-            f"The JVM of {load.where} collected garbage for {share_text(load.gc_ratio)} of the time, which stops all its threads.",
-            f"First give {load.where} more heap or fewer objects: the job's resources page shows what a collection leaves. ",
+            message(
+                "The JVM of {where:name} collected garbage for {gc_ratio:share} of the time, which stops all its threads.",
+                where=load.where,
+                gc_ratio=load.gc_ratio,
+            ),
+            message(
+                "First give {where:name} more heap or fewer objects: the job's resources page shows what a collection leaves. ",
+                where=load.where,
+            ),
         )
     if load.cpu_used is None or busy <= 0:
         return "", ""
     if load.cpu_cores and load.cpu_used >= NEARLY_ALL * load.cpu_cores:
         return (
-            f"The JVM of {load.where} used {load.cpu_used:.1f} of the {load.cpu_cores:g} processors that it sees: there are no more.",
+            message(
+                "The JVM of {where:name} used {cpu_used:decimal1} of the {cpu_cores:number} processors that it sees: there are no more.",
+                where=load.where,
+                cpu_used=load.cpu_used,
+                cpu_cores=load.cpu_cores,
+            ),
             "",
         )
     if load.cpu_used < HARDLY * busy:
         return (
-            f"The whole JVM of {load.where} used {load.cpu_used:.2f} processors while {busy:.1f} of these threads were busy: they wait for "
-            "something outside, a disk or a lock, or the machine has no CPU left for them.",
+            message(
+                "The whole JVM of {where:name} used {cpu_used:decimal2} processors while "
+                "{busy:decimal1} of these threads were busy: they wait for something outside, "
+                "a disk or a lock, or the machine has no CPU left for them.",
+                where=load.where,
+                cpu_used=load.cpu_used,
+                busy=busy,
+            ),
             "",
         )
     return "", ""

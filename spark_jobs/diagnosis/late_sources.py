@@ -7,9 +7,9 @@ mailbox (a SourceFunction: until it gives the checkpoint lock free). So its star
 from dataclasses import dataclass
 from typing import Any
 
+from ingest.messages import brief, message, subtask_text
 from spark_jobs.diagnosis.findings import Evidence
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
-from spark_jobs.diagnosis.wording import brief, ms_text, subtask_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +30,33 @@ class LateSource:
 
     @property
     def cause(self) -> str:
-        return (
-            f"{subtask_text(self.brief, self.subtask)} started its part {ms_text(self.delay_ms)} after the trigger. No barrier travels "
-            "to a source: its task thread was busy, or held the checkpoint lock, and took the trigger from its mailbox that late."
+        return message(
+            "{brief:name} started its part {delay_ms:duration} after the trigger. No "
+            "barrier travels to a source: its task thread was busy, or held the checkpoint "
+            "lock, and took the trigger from its mailbox that late.",
+            brief=subtask_text(self.brief, self.subtask),
+            delay_ms=self.delay_ms,
         )
 
     @property
     def next_step(self) -> str:
-        return (
-            f"Look at the flame graph of {self.brief}: the page of this finding asks Flink for it and shows it (Flink needs "
-            "rest.flamegraph.enabled: true). Or take a thread dump of its TaskManager while a checkpoint is pending. What this thread does "
-            "is what the trigger waits for: often a blocking call or one record that becomes many, in the source or what is chained to it."
+        return message(
+            "Look at the flame graph of {brief:name}: the page of this finding asks Flink "
+            "for it and shows it (Flink needs rest.flamegraph.enabled: true). Or take a "
+            "thread dump of its TaskManager while a checkpoint is pending. What this "
+            "thread does is what the trigger waits for: often a blocking call or one "
+            "record that becomes many, in the source or what is chained to it.",
+            brief=self.brief,
         )
 
     @property
     def evidence(self) -> Evidence:
-        where = f"{subtask_text(self.name, self.subtask)}, checkpoint {self.checkpoint_id}; a source waits for no barrier"
-        return Evidence("start delay of the source", self.delay_ms, "ms", at_ms=self.at_ms, note=where)
+        where = message(
+            "{name:name}, checkpoint {checkpoint_id:number}; a source waits for no barrier",
+            name=subtask_text(self.name, self.subtask),
+            checkpoint_id=self.checkpoint_id,
+        )
+        return Evidence(message("start delay of the source"), self.delay_ms, "ms", at_ms=self.at_ms, note=where)
 
     def as_data(self) -> dict[str, Any]:
         return {"vertex_id": self.vertex_id, "name": self.name, "subtask": self.subtask, "checkpoint_id": self.checkpoint_id}

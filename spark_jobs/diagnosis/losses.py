@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, NO_ID, anything_known, consecutive_failures, outcomes_of, recent
 from spark_jobs.diagnosis.findings import Evidence, Severity
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import count_text, ms_text
 
 NEVER = 2**31 - 1
 """What Flink reports as tolerable failures where lost checkpoints never fail the job."""
@@ -19,22 +19,38 @@ HOLD_S = 900
 def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
     return (
         Threshold(
-            f"{rule_id}.look_back_s", 600, "s", 60, 86_400,
-            "Ten minutes hold several checkpoints at the usual intervals, and are what an on-call reader means by 'now'.",
+            f"{rule_id}.look_back_s",
+            600,
+            "s",
+            60,
+            86_400,
+            message("Ten minutes hold several checkpoints at the usual intervals, and are what an on-call reader means by 'now'."),
         ),
         Threshold(
-            f"{rule_id}.critical_share", 0.5, "ratio", 0.05, 1,
-            "When every second checkpoint is lost, recovery replays twice as much as the interval was chosen for.",
+            f"{rule_id}.critical_share",
+            0.5,
+            "ratio",
+            0.05,
+            1,
+            message("When every second checkpoint is lost, recovery replays twice as much as the interval was chosen for."),
         ),
         Threshold(
-            f"{rule_id}.critical_minimum", 4, "checkpoints", 1, 1_000,
-            "A share of fewer than four checkpoints says little: one loss among two is no trend.",
+            f"{rule_id}.critical_minimum",
+            4,
+            "checkpoints",
+            1,
+            1_000,
+            message("A share of fewer than four checkpoints says little: one loss among two is no trend."),
         ),
         Threshold(
-            f"{rule_id}.tolerance_left", 1, "failures", 0, 1_000,
-            "With one tolerable failure left, the next but one restarts the job.",
+            f"{rule_id}.tolerance_left",
+            1,
+            "failures",
+            0,
+            1_000,
+            message("With one tolerable failure left, the next but one restarts the job."),
         ),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +108,24 @@ def loss_evidence(found: Losses, rule_id: str, limits: Limits, words: str) -> tu
     """The count of losses first, then the share lost for any reason and the distance to the job's failure."""
     at_ms = found.newest.ended_ms
     share_key, left_key = f"{rule_id}.critical_share", f"{rule_id}.tolerance_left"
-    span = f"within {ms_text(limits[f'{rule_id}.look_back_s'] * 1000)}"
+    span = message("within {limits:duration}", limits=limits[f"{rule_id}.look_back_s"] * 1000)
     evidence = [Evidence(words, len(found.lost), "count", 1, ">=", at_ms=at_ms, note=span)]
     if found.periodic:
-        share_note = f"{found.periodic_lost} of {found.periodic}, savepoints left out"
+        share_note = message(
+            "{periodic_lost:number} of {periodic:number}, savepoints left out", periodic_lost=found.periodic_lost, periodic=found.periodic
+        )
         evidence.append(
-            limits.compared("share of checkpoints lost for any reason", found.share, "ratio", ">=", share_key, at_ms, share_note)
+            limits.compared(message("share of checkpoints lost for any reason"), found.share, "ratio", ">=", share_key, at_ms, share_note)
         )
     if found.tolerance_left is not None:
-        left_note = f"{found.consecutive} in a row of {found.tolerable} tolerable ones"
-        evidence.append(limits.compared("tolerable failures left", found.tolerance_left, "count", "<=", left_key, at_ms, left_note))
+        left_note = message(
+            "{consecutive:number} in a row of {tolerable:name} tolerable ones",
+            consecutive=found.consecutive,
+            tolerable=str(found.tolerable),
+        )
+        evidence.append(
+            limits.compared(message("tolerable failures left"), found.tolerance_left, "count", "<=", left_key, at_ms, left_note)
+        )
     return tuple(evidence)
 
 
@@ -109,12 +133,17 @@ def consequence(found: Losses) -> str:
     """What happens when it goes on, as one sentence."""
     left = found.tolerance_left
     if left is None and found.tolerable is not None:
-        return "The settings let the job continue however many checkpoints it loses; what grows is what a recovery must replay."
+        return message("The settings let the job continue however many checkpoints it loses; what grows is what a recovery must replay.")
     if left is None:
-        return "How many failures in a row the job tolerates is not known (tolerable-failed-checkpoints)."
+        return message("How many failures in a row the job tolerates is not known (tolerable-failed-checkpoints).")
     if found.tolerable == 0:
-        return "tolerable-failed-checkpoints is 0: each counted failure fails the job, which restarts from its last completed checkpoint."
-    return f"The job tolerates {left} more in a row; beyond that Flink fails it, and it restarts from its last completed checkpoint."
+        return message(
+            "tolerable-failed-checkpoints is 0: each counted failure fails the job, which restarts from its last completed checkpoint."
+        )
+    return message(
+        "The job tolerates {left:number} more in a row; beyond that Flink fails it, and it restarts from its last completed checkpoint.",
+        left=left,
+    )
 
 
 def ids(lost: Iterable[CheckpointSample]) -> list[int]:
@@ -125,5 +154,7 @@ def counted(lost: Sequence[CheckpointSample]) -> str:
     """``3 checkpoints``, ``1 savepoint``, ``2 checkpoints and savepoints``."""
     savepoints = sum(bool(one.is_savepoint) for one in lost)
     if 0 < savepoints < len(lost):
-        return f"{len(lost)} checkpoints and savepoints"
-    return count_text(len(lost), "savepoint" if savepoints else "checkpoint")
+        return message("{lost:number} checkpoints and savepoints", lost=len(lost))
+    if savepoints:
+        return plural(len(lost), "{count:count} savepoint", "{count:count} savepoints")
+    return plural(len(lost), "{count:count} checkpoint", "{count:count} checkpoints")

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ingest.messages import message
+
 
 @dataclass(frozen=True, slots=True)
 class NameNodeReadings:
@@ -22,4 +24,4 @@ class NameNodeReadings:
     @property
     def called(self) -> str:
         """For logs."""
-        return f"the NameNode of {self.cluster}"
+        return message("the NameNode of {cluster:name}", cluster=self.cluster)

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ingest.messages import message
 from spark_jobs.diagnosis.findings import NotJudged
 from spark_jobs.diagnosis.last_asked import remembers_the_last
 from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
@@ -17,7 +18,7 @@ from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.topology import POINTWISE, Topology
 
 BACKPRESSURED = "pressure.root.backpressured_ratio"
-NO_METRICS = "metrics of any vertex in this window"
+NO_METRICS = message("metrics of any vertex in this window")
 
 
 @dataclass(frozen=True, slots=True)

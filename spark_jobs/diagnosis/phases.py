@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from ingest.messages import message, plural, share_text, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
@@ -19,10 +20,14 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import count_text, ms_text, share_text, subtask_text
 
 PHASES = ("start_delay", "alignment", "sync", "async")
-WORDS = {"start_delay": "start delay", "alignment": "alignment", "sync": "synchronous part", "async": "asynchronous part"}
+WORDS = {
+    "start_delay": message("start delay"),
+    "alignment": message("alignment"),
+    "sync": message("synchronous part"),
+    "async": message("asynchronous part"),
+}
 BARRIER_PHASES = frozenset({"start_delay", "alignment"})
 """Those in which a task waits for barriers."""
 
@@ -34,24 +39,42 @@ def phase_thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -
     return (
         Threshold(f"{rule_id}.{phase}_ms", default_ms, "ms", 1, 86_400_000, reason),
         Threshold(
-            f"{rule_id}.dominates", 0.5, "ratio", 0.1, 1,
-            "A phase that takes half of the time or more is the one to work on; the others together cannot gain as much.",
+            f"{rule_id}.dominates",
+            0.5,
+            "ratio",
+            0.1,
+            1,
+            message("A phase that takes half of the time or more is the one to work on; the others together cannot gain as much."),
         ),
         Threshold(
-            f"{rule_id}.minimum", 2, "checkpoints", 1, 100,
-            "One slow checkpoint may be chance: a compaction, a garbage collection, a busy disk. Where the holder of its barrier was seen, "
-            "one is enough.",
+            f"{rule_id}.minimum",
+            2,
+            "checkpoints",
+            1,
+            100,
+            message(
+                "One slow checkpoint may be chance: a compaction, a garbage collection, a busy "
+                "disk. Where the holder of its barrier was seen, one is enough."
+            ),
         ),
         Threshold(
-            f"{rule_id}.look_back_s", 1_800, "s", 60, 86_400,
-            "Half an hour holds at least three checkpoints at the usual intervals of up to ten minutes.",
+            f"{rule_id}.look_back_s",
+            1_800,
+            "s",
+            60,
+            86_400,
+            message("Half an hour holds at least three checkpoints at the usual intervals of up to ten minutes."),
         ),
         Threshold(
-            f"{rule_id}.critical_timeout_share", 0.8, "ratio", 0.1, 1,
-            "At four fifths of the time-out, a little more load makes checkpoints expire.",
+            f"{rule_id}.critical_timeout_share",
+            0.8,
+            "ratio",
+            0.1,
+            1,
+            message("At four fifths of the time-out, a little more load makes checkpoints expire."),
         ),
         gc_threshold(rule_id),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +129,7 @@ def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Phas
         return None
     phases = [part for one in done if (part := phase_ms(one, phase)) is not None]
     if not phases or not durations:
-        raise NotJudged("no durations of the phases of a completed checkpoint are known")
+        raise NotJudged(message("no durations of the phases of a completed checkpoint are known"))
     p95_ms, whole_ms = quantile(phases, 0.95), quantile(durations, 0.95)
     slow = tuple(one for one in done if _is_slow(one, phase, threshold_ms, share))
     if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
@@ -131,18 +154,24 @@ def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: It
     close = cost.end_to_end_p95_ms >= cost.limits[f"{cost.rule_id}.critical_timeout_share"] * timeout_ms
     holder = holder_of(cost)
     jvm = _jvm(cost)
-    held_by = f", held by back-pressure from {holder.brief}" if holder and phase in BARRIER_PHASES else ""
+    held_by = message(", held by back-pressure from {brief:name}", brief=holder.brief) if holder and phase in BARRIER_PHASES else ""
     return job_finding(
         window,
         cost.rule_id,
         "critical" if close else "warning",
         _confidence(cost, holder is not None),
-        title=f"Checkpoints spend {ms_text(cost.p95_ms)} of {ms_text(cost.end_to_end_p95_ms)} in the {WORDS[phase]}{held_by}",
-        cause=f"{cause} {jvm.sentence}".rstrip(),
+        title=message(
+            "Checkpoints spend {p95_ms:duration} of {end_to_end_p95_ms:duration} in the {words:message}{held_by:message}",
+            p95_ms=cost.p95_ms,
+            end_to_end_p95_ms=cost.end_to_end_p95_ms,
+            words=WORDS[phase],
+            held_by=held_by,
+        ),
+        cause=message("{cause:message} {sentence:message}", cause=cause, sentence=jvm.sentence).rstrip(),
         next_step=jvm.next_step + next_step,
         seen_at_ms=newest.ended_ms,
         evidence=(*_evidence(cost, holder), *more_evidence, *jvm.evidence),
-        related=(Related("vertex", holder.name, "origin of the back-pressure", holder.path),) if held_by and holder else (),
+        related=(Related("vertex", holder.name, message("origin of the back-pressure"), holder.path),) if held_by and holder else (),
         data={
             "phase": phase,
             "checkpoints": [one.checkpoint_id for one in cost.slow],
@@ -176,26 +205,48 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
     rule_id, phase, limits, newest = cost.rule_id, cost.phase, cost.limits, cost.slow[-1]
     at_ms = newest.ended_ms
     key = f"{rule_id}.{phase}_ms"
-    over = f"95th percentile of {count_text(cost.checkpoints, 'completed checkpoint')}"
-    derived = "; derived as end-to-end less the other phases" if newest.phases_derived and phase == "start_delay" else ""
+    over = message(
+        "95th percentile of {checkpoints:message}",
+        checkpoints=plural(cost.checkpoints, "{count:count} completed checkpoint", "{count:count} completed checkpoints"),
+    )
+    derived = message("; derived as end-to-end less the other phases") if newest.phases_derived and phase == "start_delay" else ""
     yield limits.compared(WORDS[phase], cost.p95_ms, "ms", ">=", key, at_ms, over + derived)
     yield Evidence(
-        "end to end", cost.end_to_end_p95_ms, "ms", cost.window.config.timeout_ms, "<", at_ms=at_ms, note=f"{over}; time-out beside it"
+        message("end to end"),
+        cost.end_to_end_p95_ms,
+        "ms",
+        cost.window.config.timeout_ms,
+        "<",
+        at_ms=at_ms,
+        note=message("{over:message}; time-out beside it", over=over),
     )
     share, share_key = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1)), f"{rule_id}.dominates"
-    yield limits.compared(f"share of the {WORDS[phase]}", share, "ratio", ">=", share_key, at_ms, share_text(share))
+    yield limits.compared(
+        message("share of the {words:message}", words=WORDS[phase]), share, "ratio", ">=", share_key, at_ms, share_text(share)
+    )
     if len(cost.slow) >= limits[f"{rule_id}.minimum"]:
-        yield limits.compared("slow checkpoints", len(cost.slow), "count", ">=", f"{rule_id}.minimum", at_ms)
+        yield limits.compared(message("slow checkpoints"), len(cost.slow), "count", ">=", f"{rule_id}.minimum", at_ms)
     else:
-        yield Evidence("slow checkpoints", len(cost.slow), "count", at_ms=at_ms, note="enough, since the holder of the barrier was seen")
+        yield Evidence(
+            message("slow checkpoints"),
+            len(cost.slow),
+            "count",
+            at_ms=at_ms,
+            note=message("enough, since the holder of the barrier was seen"),
+        )
     if newest.slowest_vertex_id:
         task = subtask_text(newest.slowest_vertex_name or newest.slowest_vertex_id, newest.slowest_subtask)
-        host = f", on {newest.slowest_host}" if newest.slowest_host else ""
-        yield Evidence("slowest subtask", task, at_ms=at_ms, note=f"checkpoint {newest.checkpoint_id}{host}")
+        host = message(", on {slowest_host:name}", slowest_host=newest.slowest_host) if newest.slowest_host else ""
+        yield Evidence(
+            message("slowest subtask"),
+            task,
+            at_ms=at_ms,
+            note=message("checkpoint {checkpoint_id:number}{host:message}", checkpoint_id=newest.checkpoint_id, host=host),
+        )
     if newest.late_subtask_share is not None:
-        yield Evidence("share of subtasks nearly as slow", newest.late_subtask_share, "ratio", at_ms=at_ms)
+        yield Evidence(message("share of subtasks nearly as slow"), newest.late_subtask_share, "ratio", at_ms=at_ms)
     if holder and phase in BARRIER_PHASES:
-        yield Evidence("barrier held by", holder.name, at_ms=holder.at_ms, note=" → ".join(holder.path))
+        yield Evidence(message("barrier held by"), holder.name, at_ms=holder.at_ms, note=" → ".join(holder.path))
 
 
 def _slowest_as_data(checkpoint: CheckpointSample, phase: str) -> dict[str, object]:

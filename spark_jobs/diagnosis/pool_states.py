@@ -8,6 +8,8 @@ yet. Usages are a hint beside the times of a task, which decide: they are instan
 from collections.abc import Iterable
 from typing import Literal
 
+from ingest.messages import message
+
 HIGH_INPUT = 0.5
 """Half of the buffers in use means that records queue, as for the origin of back-pressure."""
 HIGH_OUTPUT = 0.65
@@ -16,11 +18,11 @@ HIGH_OUTPUT = 0.65
 PoolState = Literal["flows", "held", "origin", "output fills", "input fills"]
 TRANSITIONAL = ("output fills", "input fills")
 WORDS: dict[PoolState, str] = {
-    "flows": "records flow",
-    "held": "back-pressured by downstream",
-    "origin": "origin: its input is full, its output is not",
-    "output fills": "transitional: its output is full, its input is not yet",
-    "input fills": "transitional: its input is full, the output before it is not yet",
+    "flows": message("records flow"),
+    "held": message("back-pressured by downstream"),
+    "origin": message("origin: its input is full, its output is not"),
+    "output fills": message("transitional: its output is full, its input is not yet"),
+    "input fills": message("transitional: its input is full, the output before it is not yet"),
 }
 
 

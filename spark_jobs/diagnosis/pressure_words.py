@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+from ingest.messages import brief, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Related
 from spark_jobs.diagnosis.origins import BACKPRESSURED, Held, Pressure, Way
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import brief, count_text, list_text, share_text
 
 MOST_SUBTASKS = 50
 """Hot subtasks kept in a finding's data; their true count stands beside them."""
@@ -33,16 +33,20 @@ def brief_names(window: JobWindow, vertex_ids: Iterable[str]) -> tuple[str, ...]
 def subtasks_text(subtasks: Sequence[int], parallelism: int) -> str:
     """``all 4 subtasks``, ``subtask 3``, ``subtasks 0, 2 and 9 more``."""
     if len(subtasks) == parallelism:
-        return "the only subtask" if parallelism == 1 else f"all {count_text(parallelism, 'subtask')}"
+        return (
+            message("the only subtask")
+            if parallelism == 1
+            else message("all {parallelism:message}", parallelism=plural(parallelism, "{count:count} subtask", "{count:count} subtasks"))
+        )
     if len(subtasks) == 1:
-        return f"subtask {subtasks[0]}"
-    return f"subtasks {list_text((str(index) for index in subtasks), MOST_NAMED)}"
+        return message("subtask {subtasks:number}", subtasks=subtasks[0])
+    return message("subtasks {value:name}", value=list_text((str(index) for index in subtasks), MOST_NAMED))
 
 
 def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
     """Each held vertex with the path of names from it to its origin."""
     return tuple(
-        Related("vertex", named[0], f"back-pressured {share_text(held.ratio)} of the time", named)
+        Related("vertex", named[0], message("back-pressured {ratio:share} of the time", ratio=held.ratio), named)
         for held, path in islice(ways, MOST_HELD)
         if (named := names(window, path))
     )
@@ -51,7 +55,15 @@ def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
 def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held: Held) -> Evidence:
     """How long a held vertex waited."""
     name, on = brief_name(window, held.vertex_id), subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)
-    return limits.compared(f"{name} back-pressured", held.ratio, "ratio", ">=", BACKPRESSURED, window.at_ms, f"{on}, median")
+    return limits.compared(
+        message("{name:name} back-pressured", name=name),
+        held.ratio,
+        "ratio",
+        ">=",
+        BACKPRESSURED,
+        window.at_ms,
+        message("{on:message}, median", on=on),
+    )
 
 
 def path_data(window: JobWindow, path: Sequence[str]) -> list[dict[str, str]]:

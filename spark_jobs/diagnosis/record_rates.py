@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ingest.messages import message
 from spark_jobs.diagnosis.samples import Reals, VertexWindow
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
-from spark_jobs.diagnosis.wording import ms_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,11 @@ class Rates:
     @property
     def source(self) -> str:
         """For evidence: what the figures rest on."""
-        return "Flink's meter, a mean of the last minute" if self.counted_ms is None else f"counted over {ms_text(self.counted_ms)}"
+        return (
+            message("Flink's meter, a mean of the last minute")
+            if self.counted_ms is None
+            else message("counted over {counted_ms:duration}", counted_ms=self.counted_ms)
+        )
 
 
 def records_in(vertex: VertexWindow) -> Rates:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, TypeVar
 
+from ingest.messages import message
 from spark_jobs.diagnosis.findings import Diagnosis, Finding, NotJudged, Unknown
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
@@ -164,7 +165,7 @@ def diagnose(sample: Sample, in_force: Limits | None = None, only: Iterable[str]
             unknowns.append(Unknown(asked.id, str(lacking)))
         except Exception as error:
             logger.exception("Rule %s broke on %s", asked.id, sample.called)
-            unknowns.append(Unknown(asked.id, f"the rule broke: {type(error).__name__}"))
+            unknowns.append(Unknown(asked.id, message("the rule broke: {name:name}", name=type(error).__name__)))
     return Diagnosis(tuple(findings), tuple(unknowns))
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ingest.messages import message
+
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSample:
@@ -24,4 +26,4 @@ class ReplicaSample:
     @property
     def called(self) -> str:
         """For logs."""
-        return f"the copy of {self.job_id} at {self.destination}"
+        return message("the copy of {job_id:name} at {destination:name}", job_id=self.job_id, destination=self.destination)

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from ingest.messages import message
 from spark_jobs.diagnosis.stack_traces import CAUSED, FRAME, is_own
 
 WRAPPER = "org.apache.flink.util.SerializedThrowable: "
@@ -33,7 +34,11 @@ class RootException:
     @property
     def group(self) -> str:
         """Class and own frame; without one, class and message with quotes and numbers taken out."""
-        return f"{self.name} at {self.frame}" if self.frame else f"{self.name}: {unnumbered(self.message)}"
+        return (
+            message("{name:name} at {frame:name}", name=self.name, frame=self.frame)
+            if self.frame
+            else f"{self.name}: {unnumbered(self.message)}"
+        )
 
     @property
     def is_wrapper(self) -> bool:

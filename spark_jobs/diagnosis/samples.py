@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ingest.messages import message
+
 Reals = tuple[float | None, ...]
 Ints = tuple[int | None, ...]
 Texts = tuple[str | None, ...]
@@ -397,7 +399,7 @@ class JobWindow:
     @property
     def called(self) -> str:
         """For logs."""
-        return f"job {self.job_id} of {self.cluster}"
+        return message("job {job_id:name} of {cluster:name}", job_id=self.job_id, cluster=self.cluster)
 
     def vertex_name(self, vertex_id: str) -> str:
         """Its name in the plan, else its id."""

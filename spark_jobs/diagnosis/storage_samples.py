@@ -5,6 +5,8 @@ Sizes are ``*_bytes``, instants epoch milliseconds UTC (``*_ms``). None is unkno
 
 from dataclasses import dataclass
 
+from ingest.messages import message
+
 TWO_DAYS_S = 172_800
 """A daily audit may come late; what one saw and the next did not is closed by that next one."""
 
@@ -52,7 +54,7 @@ class StorageRootSample:
     @property
     def called(self) -> str:
         """For logs."""
-        return f"root {self.root}"
+        return message("root {root:name}", root=self.root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,4 +160,4 @@ class StorageJobSample:
     @property
     def called(self) -> str:
         """For logs."""
-        return f"job {self.job_id} in {self.root}"
+        return message("job {job_id:name} in {root:name}", job_id=self.job_id, root=self.root)

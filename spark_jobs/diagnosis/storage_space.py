@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Severity
 from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, count_text
 
 
 def space_thresholds(rule: str, *, share: float, share_reason: str, high_share: float, high_share_reason: str) -> tuple[Threshold, ...]:
     """minimum_bytes, share, high_share and large_bytes of ``rule``; shares are 0…1 of the root's bytes."""
     least, large = (
-        "Less than a mebibyte is not worth anybody's time.",
-        "From a hundred gibibytes on the space matters whatever its share of the root.",
+        message("Less than a mebibyte is not worth anybody's time."),
+        message("From a hundred gibibytes on the space matters whatever its share of the root."),
     )
     return (
         Threshold(f"{rule}.minimum_bytes", 1 << 20, "bytes", 0, 1 << 60, least),
@@ -35,9 +35,17 @@ def space_evidence(sample: StorageRootSample, part: Share, limits: Limits, rule:
     """Bytes, share of the root and files; ``word`` names them, such as 'orphaned'."""
     at_ms, least, key = sample.audited_at_ms, f"{rule}.minimum_bytes", f"{rule}.share"
     share = _share_of_root(sample, part)
-    yield limits.compared(f"{word} bytes", part.bytes, "bytes", ">=", least, at_ms)
-    yield limits.compared("share of the root", share, "ratio", ">=", key, at_ms, f"of {bytes_text(sample.all.bytes)}")
-    yield Evidence(f"{word} files", part.files, "count", at_ms=at_ms, note=f"of {count_text(sample.all.files, 'file')}")
+    yield limits.compared(message("{word:message} bytes", word=word), part.bytes, "bytes", ">=", least, at_ms)
+    yield limits.compared(
+        message("share of the root"), share, "ratio", ">=", key, at_ms, message("of {bytes:bytes}", bytes=sample.all.bytes)
+    )
+    yield Evidence(
+        message("{word:message} files", word=word),
+        part.files,
+        "count",
+        at_ms=at_ms,
+        note=message("of {files:message}", files=plural(sample.all.files, "{count:count} file", "{count:count} files")),
+    )
 
 
 def _share_of_root(sample: StorageRootSample, part: Share) -> float:
@@ -46,9 +54,18 @@ def _share_of_root(sample: StorageRootSample, part: Share) -> float:
 
 def clean_up_step(sample: StorageRootSample, what: str) -> str:
     """How to get rid of ``what``, or what bars it first."""
-    barred = f" First resolve what prevents it: {', '.join(sample.clean_up_barred_by)}." if sample.clean_up_barred_by else ""
-    return (
-        f"Let Weir make a clean-up plan for {what}, read it and approve it: the button on the root's page, or "
-        f"`manage.py plan_cleanup {sample.root}`. It moves the files into quarantine, from where they can be brought back.{barred} "
-        "Do not delete by age: files of incremental checkpoints are old and needed all the same."
+    barred = (
+        message(" First resolve what prevents it: {reasons:text}.", reasons=join_messages(sample.clean_up_barred_by, ", "))
+        if sample.clean_up_barred_by
+        else ""
+    )
+    return message(
+        "Let Weir make a clean-up plan for {what:message}, read it and approve it: the "
+        "button on the root's page, or `manage.py plan_cleanup {root:name}`. It moves "
+        "the files into quarantine, from where they can be brought "
+        "back.{barred:message} Do not delete by age: files of incremental checkpoints "
+        "are old and needed all the same.",
+        what=what,
+        root=sample.root,
+        barred=barred,
     )

@@ -4,6 +4,7 @@ NameNode."""
 from collections.abc import Iterable, Mapping
 from typing import Any, Required, TypedDict, Unpack
 
+from ingest.messages import message
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related, Severity, SubjectKind
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
@@ -37,7 +38,7 @@ def checkpoint_finding(
     window: JobWindow, checkpoint: CheckpointSample, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]
 ) -> Finding:
     """Seen when the checkpoint ended."""
-    name = f"checkpoint {checkpoint.checkpoint_id}"
+    name = message("checkpoint {checkpoint_id:number}", checkpoint_id=checkpoint.checkpoint_id)
     words["seen_at_ms"] = checkpoint.ended_ms
     return _finding(rule, severity, confidence, ("checkpoint", f"{name} @ {checkpoint.trigger_time_ms}", name), window.at_ms, words)
 
@@ -60,7 +61,9 @@ def replica_finding(sample: ReplicaSample, rule: str, severity: Severity, **word
 
 
 def namenode_finding(sample: NameNodeReadings, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
-    return _finding(rule, severity, "high", ("cluster", "namenode", f"{sample.cluster}: NameNode"), sample.at_ms, words)
+    return _finding(
+        rule, severity, "high", ("cluster", "namenode", message("{cluster:name}: NameNode", cluster=sample.cluster)), sample.at_ms, words
+    )
 
 
 _Subject = tuple[SubjectKind, str, str]

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ingest.messages import list_text, message
 from spark_jobs.diagnosis.flame_graphs import WAITS_FOR_WORK, method_of
 from spark_jobs.diagnosis.stack_traces import is_own
-from spark_jobs.diagnosis.wording import list_text
 
 _TASK = re.compile(
     r"(?!OutputFlusher for |(?:System )?Time Trigger for |Channel state writer )(?:Legacy Source Thread - )?"
@@ -23,12 +23,21 @@ _MAILBOX = (WAITS_FOR_WORK, "org.apache.flink.streaming.runtime.tasks.mailbox.Ma
 _RUNS = "org.apache.flink.streaming.runtime.tasks.StreamTask.runMailboxLoop"
 """Below all that a task does once its state is there and its operators are open, since 1.10."""
 _CHECKPOINT = (
-    "snapshotState", "performCheckpoint", "takeSnapshotSync", "AsyncCheckpointRunnable.run", "checkpointState", "notifyCheckpointComplete",
-)  # fmt: skip
+    "snapshotState",
+    "performCheckpoint",
+    "takeSnapshotSync",
+    "AsyncCheckpointRunnable.run",
+    "checkpointState",
+    "notifyCheckpointComplete",
+)
 _STANDS = (
-    "java.lang.Thread.sleep", "java.lang.Thread.sleep0", "java.lang.Object.wait", "java.lang.Object.wait0", "jdk.internal.misc.Unsafe.park",
+    "java.lang.Thread.sleep",
+    "java.lang.Thread.sleep0",
+    "java.lang.Object.wait",
+    "java.lang.Object.wait0",
+    "jdk.internal.misc.Unsafe.park",
     "sun.misc.Unsafe.park",
-)  # fmt: skip
+)
 """A JVM may call a thread RUNNABLE that has just begun to wait."""
 Doing = Literal["waits for work", "waits for room in its output", "is blocked by a lock", "is in RocksDB", "runs", "waits"]
 
@@ -81,6 +90,9 @@ def in_checkpoint(thread: DumpedThread) -> bool:
     return any(method_of(frame).endswith(_CHECKPOINT) for frame in thread.frames)
 
 
+_WORDS: Mapping[Doing, str] = {"runs": message("runs"), "waits": message("waits")}
+
+
 def doing(thread: DumpedThread) -> Doing:
     methods = [method_of(frame) for frame in thread.frames]
     if any(method.startswith(_BUFFER) for method in methods):
@@ -98,24 +110,59 @@ def sentence(thread: DumpedThread) -> str:
     """What it does, for somebody who looks for what holds a task."""
     what = doing(thread)
     own, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
-    where = f" in {own}" if own else ""
-    calling = f", calling {innermost}" if own and innermost != own else ""
-    held = f", held by {thread.owner}" if thread.owner else ""
-    checkpoint = ", for a checkpoint" if in_checkpoint(thread) else ""
+    where = message(" in {own:name}", own=own) if own else ""
+    calling = message(", calling {innermost:name}", innermost=innermost) if own and innermost != own else ""
+    held = message(", held by {owner:name}", owner=thread.owner) if thread.owner else ""
+    checkpoint = message(", for a checkpoint") if in_checkpoint(thread) else ""
     if what == "waits for work":
-        return "waits for work"
+        return message("waits for work")
     if what == "is blocked by a lock":
-        where = where or (f" in {innermost}" if innermost else "")
-        return f"is blocked{where}{calling} by {thread.lock or 'a lock'}{held}{checkpoint}"
+        where = where or (message(" in {innermost:name}", innermost=innermost) if innermost else "")
+        return message(
+            "is blocked{where:message}{calling:message} by {lock:name}{held:message}{checkpoint:message}",
+            where=where,
+            calling=calling,
+            lock=thread.lock or message("a lock"),
+            held=held,
+            checkpoint=checkpoint,
+        )
     method = own or innermost
     if not method:
-        return f"{what}{held}{checkpoint}"
+        return message("{what:text}{held:message}{checkpoint:message}", what=_WORDS.get(what, what), held=held, checkpoint=checkpoint)
     # Each a sentence of its own, which is translated as such.
     if what == "is in RocksDB":
-        return f"is in RocksDB in {method}{calling}{held}{checkpoint}"
+        return message(
+            "is in RocksDB in {method:name}{calling:message}{held:message}{checkpoint:message}",
+            method=method,
+            calling=calling,
+            held=held,
+            checkpoint=checkpoint,
+        )
     if what == "waits for room in its output":
-        return f"waits for room in its output in {method}{calling}{held}{checkpoint}"
-    return f"runs in {method}{calling}{held}{checkpoint}" if what == "runs" else f"waits in {method}{calling}{held}{checkpoint}"
+        return message(
+            "waits for room in its output in {method:name}{calling:message}{held:message}{checkpoint:message}",
+            method=method,
+            calling=calling,
+            held=held,
+            checkpoint=checkpoint,
+        )
+    return (
+        message(
+            "runs in {method:name}{calling:message}{held:message}{checkpoint:message}",
+            method=method,
+            calling=calling,
+            held=held,
+            checkpoint=checkpoint,
+        )
+        if what == "runs"
+        else message(
+            "waits in {method:name}{calling:message}{held:message}{checkpoint:message}",
+            method=method,
+            calling=calling,
+            held=held,
+            checkpoint=checkpoint,
+        )
+    )
 
 
 def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]:
@@ -139,7 +186,7 @@ def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]
 
 def deadlock_sentence(circle: Sequence[DumpedThread]) -> str:
     names = list_text([thread.name for thread in circle])
-    return f"Deadlock: {names} wait for locks of each other and none can continue; restart the TaskManager."
+    return message("Deadlock: {names:name} wait for locks of each other and none can continue; restart the TaskManager.", names=names)
 
 
 def place_of(thread: DumpedThread) -> str:

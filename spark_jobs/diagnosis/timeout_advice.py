@@ -5,10 +5,10 @@ there is a percentile. A time-out that is too short fails what would have comple
 savepoints, and nothing that expired.
 """
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.duration_history import Durations, rounded_up_ms
 from spark_jobs.diagnosis.interval_advice import Advised, InForce
 from spark_jobs.diagnosis.statistics import quantile
-from spark_jobs.diagnosis.wording import count_text, ms_text
 
 LEAST_MS = 60_000
 """A stall of a network or a pause of a garbage collector alone may take this long."""
@@ -24,16 +24,18 @@ def timeout_advice(took: Durations, now: InForce) -> Advised:
         raise ValueError("no time-out follows from a history without a percentile")
     slowest_ms = quantile(took.savepoints, 0.99) if took.savepoints else 0
     fits_ms = timeout_for(took.p99_at_least_ms, slowest_ms)
-    basis = f"by this history {ms_text(fits_ms)}: 5 × p99 of checkpoints, 3 × that of savepoints, a minute at least"
+    basis = message(
+        "by this history {fits_ms:duration}: 5 × p99 of checkpoints, 3 × that of savepoints, a minute at least", fits_ms=fits_ms
+    )
     if now.timeout_ms is None:
-        return Advised(None, f"the time-out in force is not known; {basis}")
+        return Advised(None, message("the time-out in force is not known; {basis:message}", basis=basis))
     if fits_ms == now.timeout_ms:
-        return Advised(fits_ms, f"left as it is; {basis}")
+        return Advised(fits_ms, message("left as it is; {basis:message}", basis=basis))
     if fits_ms > now.timeout_ms:
-        return Advised(fits_ms, f"{basis}; {would_fail(took, fits_ms)}")
+        return Advised(fits_ms, message("{basis:message}; {would_fail:message}", basis=basis, would_fail=would_fail(took, fits_ms)))
     if doubt := _doubt(took):
-        return Advised(now.timeout_ms, f"left as it is: {doubt}; {basis}")
-    return Advised(fits_ms, f"{basis}; {would_fail(took, fits_ms)}")
+        return Advised(now.timeout_ms, message("left as it is: {doubt:message}; {basis:message}", doubt=doubt, basis=basis))
+    return Advised(fits_ms, message("{basis:message}; {would_fail:message}", basis=basis, would_fail=would_fail(took, fits_ms)))
 
 
 def timeout_for(checkpoint_p99_ms: float, savepoint_p99_ms: float = 0) -> int:
@@ -44,19 +46,27 @@ def timeout_for(checkpoint_p99_ms: float, savepoint_p99_ms: float = 0) -> int:
 def would_fail(took: Durations, timeout_ms: int) -> str:
     """What such a time-out would have failed in this history."""
     checkpoints, savepoints = took.longer_than(timeout_ms)
-    return (
-        f"it would have failed {checkpoints:,} of {count_text(len(took.checkpoints), 'completed checkpoint')} "
-        f"and {savepoints:,} of {count_text(len(took.savepoints), 'completed savepoint')} of this history"
+    return message(
+        "it would have failed {checkpoints:count} of {checkpoints2:message} and "
+        "{savepoints:count} of {savepoints2:message} of this history",
+        checkpoints=checkpoints,
+        checkpoints2=plural(len(took.checkpoints), "{count:count} completed checkpoint", "{count:count} completed checkpoints"),
+        savepoints=savepoints,
+        savepoints2=plural(len(took.savepoints), "{count:count} completed savepoint", "{count:count} completed savepoints"),
     )
 
 
 def _doubt(took: Durations) -> str:
     """Why this history does not speak for a shorter time-out; empty where it does."""
     if expired := took.expired_checkpoints + took.expired_savepoints:
-        return f"{expired:,} expired, and how long they would have taken is not known"
+        return message("{expired:count} expired, and how long they would have taken is not known", expired=expired)
     if took.span_ms < SPAN_AT_LEAST_MS:
-        return f"{ms_text(took.span_ms)} of history, and a shorter one needs a day"
+        return message("{span_ms:duration} of history, and a shorter one needs a day", span_ms=took.span_ms)
     if len(took.savepoints) < SAVEPOINTS_AT_LEAST:
-        seen = count_text(len(took.savepoints), "completed savepoint")
-        return f"savepoints share it, and {seen} known of at least {SAVEPOINTS_AT_LEAST} are too few for a shorter one"
+        seen = plural(len(took.savepoints), "{count:count} completed savepoint", "{count:count} completed savepoints")
+        return message(
+            "savepoints share it, and {seen:message} known of at least {savepoints_at_least:number} are too few for a shorter one",
+            seen=seen,
+            savepoints_at_least=SAVEPOINTS_AT_LEAST,
+        )
     return ""

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ingest.messages import message
+
 
 @dataclass(frozen=True, slots=True)
 class StageProgress:
@@ -15,4 +17,4 @@ class StageProgress:
     @property
     def called(self) -> str:
         """For logs."""
-        return f"stage {self.stage} of Weir"
+        return message("stage {stage:name} of Weir", stage=self.stage)

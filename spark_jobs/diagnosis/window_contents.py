@@ -30,9 +30,16 @@ OF_SUBTASKS = frozenset(
     {"task_deployed", "task_state RUNNING", "checkpoint_sync_done", "checkpoint_async_started", "partition_state_request"}
 )
 EVENT_KINDS = (
-    "job_submitted", "job_started", "job_state", "job_terminal", "restored", "coordinator_stopped",
-    "checkpoint_failed", "trigger_failed", "trigger_refused",
-)  # fmt: skip
+    "job_submitted",
+    "job_started",
+    "job_state",
+    "job_terminal",
+    "restored",
+    "coordinator_stopped",
+    "checkpoint_failed",
+    "trigger_failed",
+    "trigger_refused",
+)
 """What tells of a job's life, for facts, annotations and roll-ups. What rules read they declare: ``registry.events_read``."""
 TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
 

@@ -9,6 +9,7 @@ joins later does not move it. The first mention that is not vague gives the word
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ingest.messages import message
 from spark_jobs.fold.log_mentions import log_mentions
 from spark_jobs.fold.lost_taskmanagers import KIND as TASKMANAGER_LOST
 from spark_jobs.fold.mentions import Mention
@@ -90,7 +91,7 @@ def _savepoint(fact: Row) -> dict[str, Any]:
         "kind": "savepoint",
         "subject": number,
         "at": fact["trigger_time"],
-        "label": f"savepoint {number}" + ("" if outcome == "completed" else " " + outcome.replace("_", " ")),
+        "label": message("savepoint {number:name}", number=number) + ("" if outcome == "completed" else " " + outcome.replace("_", " ")),
         "detail": detail,
         "as_of": fact["as_of"],
     }

@@ -16,8 +16,16 @@ VALUES_HELD = 1_000_000
 """Numbers in the arrays over subtasks, of all but the newest checkpoint."""
 
 PLACE = ("vertex_id", "task", "subtask", "attempt", "container", "host")
-OF_VERTEX = ("checkpoint_id", "trigger_time", "vertex_id", "observed_at", "status", "subtask_state_bytes", "subtask_checkpointed_bytes",
-             *checkpoint_phases.REPORTED)  # fmt: skip
+OF_VERTEX = (
+    "checkpoint_id",
+    "trigger_time",
+    "vertex_id",
+    "observed_at",
+    "status",
+    "subtask_state_bytes",
+    "subtask_checkpointed_bytes",
+    *checkpoint_phases.REPORTED,
+)
 """Columns of ``vertex_checkpoints`` that anything is made of."""
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ingest.messages import join_messages, message
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.adaptive_restarts import MADE_ANEW
 from spark_jobs.fold.retention import events_whole_from
@@ -56,8 +57,15 @@ def outages(events: Iterable[Row], remembered: Sequence[Row] = (), known: Sequen
 def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
     """Label and detail of the restart with which an outage began."""
     parts = {"detect": outage["detect_ms"], **outage["parts_ms"]}
-    reported = ", ".join(f"{name.replace('_', ' ')} {_seconds(ms)}" for name, ms in parts.items() if ms is not None)
-    several = f", {len(outage['restarts'])} restarts" if len(outage["restarts"]) > 1 else ""
+    reported = join_messages(
+        (
+            message("{replace:name} {seconds:name}", replace=str(name.replace("_", " ")), seconds=_seconds(ms))
+            for name, ms in parts.items()
+            if ms is not None
+        ),
+        ", ",
+    )
+    several = message(", {outage:number} restarts", outage=len(outage["restarts"])) if len(outage["restarts"]) > 1 else ""
     detail = {
         "began_at": iso(outage["at"]),
         "all_tasks_running_at": iso(outage["ended_at"]),
@@ -65,7 +73,12 @@ def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
         "restarts": len(outage["restarts"]),
         "parts_ms": parts,
     }
-    return f"restart: down {_seconds(outage['downtime_ms'])}{several} ({reported})", detail
+    return message(
+        "restart: down {seconds:name}{several:message} ({reported:name})",
+        seconds=_seconds(outage["downtime_ms"]),
+        several=several,
+        reported=reported,
+    ), detail
 
 
 def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
@@ -139,4 +152,4 @@ def _outage(outage: _Outage, ended_at: int) -> Row:
 
 
 def _seconds(duration_ms: int) -> str:
-    return f"{duration_ms} ms" if duration_ms < 1_000 else f"{duration_ms / 1000:.1f} s"
+    return message("{duration_ms:number} ms", duration_ms=duration_ms) if duration_ms < 1_000 else f"{duration_ms / 1000:.1f} s"

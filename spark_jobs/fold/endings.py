@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ingest.messages import message
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.rows import Row
 
@@ -28,8 +29,8 @@ class Ending:
     @property
     def text(self) -> str:
         if self.ending == STOPPED:
-            return "The checkpoint coordinator was stopped before it completed."
-        return f"The job entered {self.ending} before it completed."
+            return message("The checkpoint coordinator was stopped before it completed.")
+        return message("The job entered {ending:name} before it completed.", ending=self.ending)
 
     @property
     def is_meant(self) -> bool:

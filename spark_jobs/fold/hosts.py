@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ingest.messages import message
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.lost_taskmanagers import reason_of
 from spark_jobs.fold.rows import Row, grouped
@@ -107,11 +108,18 @@ def _declines(fact: Row) -> Iterator[dict[str, Any]]:
     for one in fact["declines"] or ():
         vertex = one.get("vertex_name") or one.get("vertex_id")
         yield _event(
-            one.get("host"), _ms(one.get("at")) or fact["end_time"], "decline",
-            f"checkpoint {fact['checkpoint_id']}, {vertex or ''}/{one.get('subtask')}", fact["as_of"], taskmanager_id=one.get("container"),
-            vertex_name=vertex, subtask=one.get("subtask"), checkpoint_id=fact["checkpoint_id"], trigger_time=fact["trigger_time"],
+            one.get("host"),
+            _ms(one.get("at")) or fact["end_time"],
+            "decline",
+            f"checkpoint {fact['checkpoint_id']}, {vertex or ''}/{one.get('subtask')}",
+            fact["as_of"],
+            taskmanager_id=one.get("container"),
+            vertex_name=vertex,
+            subtask=one.get("subtask"),
+            checkpoint_id=fact["checkpoint_id"],
+            trigger_time=fact["trigger_time"],
             detail=one.get("reason"),
-        )  # fmt: skip
+        )
 
 
 def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
@@ -124,9 +132,15 @@ def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
         return
     for host, names in vertices.items():
         yield _event(
-            host, fact["end_time"], "expired", f"checkpoint {fact['checkpoint_id']}", fact["as_of"], vertex_name=", ".join(names),
-            checkpoint_id=fact["checkpoint_id"], trigger_time=fact["trigger_time"],
-        )  # fmt: skip
+            host,
+            fact["end_time"],
+            "expired",
+            message("checkpoint {fact:name}", fact=str(fact["checkpoint_id"])),
+            fact["as_of"],
+            vertex_name=", ".join(names),
+            checkpoint_id=fact["checkpoint_id"],
+            trigger_time=fact["trigger_time"],
+        )
 
 
 def _failures(exceptions: Iterable[Row]) -> Iterator[dict[str, Any]]:
@@ -134,9 +148,14 @@ def _failures(exceptions: Iterable[Row]) -> Iterator[dict[str, Any]]:
     for one in exceptions:
         if one["is_root"] is not False:
             yield _event(
-                one["host"], one["ts"], "failure", one["task_key"], one["as_of"], taskmanager_id=one["taskmanager_id"],
+                one["host"],
+                one["ts"],
+                "failure",
+                one["task_key"],
+                one["as_of"],
+                taskmanager_id=one["taskmanager_id"],
                 detail=one["exception_name"],
-            )  # fmt: skip
+            )
 
 
 def _losses(lost: Iterable[Row], host_of: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -148,9 +167,7 @@ def _losses(lost: Iterable[Row], host_of: dict[str, str]) -> Iterator[dict[str, 
         newest[name] = line["ts"]
         if not is_known:
             host = host_of.get(name) or host_of_taskmanager(name)
-            yield _event(
-                host, line["ts"], "taskmanager_lost", name, line["observed_at"], taskmanager_id=name, detail=reason_of(line)
-            )  # fmt: skip
+            yield _event(host, line["ts"], "taskmanager_lost", name, line["observed_at"], taskmanager_id=name, detail=reason_of(line))
 
 
 def _event(host: str | None, at: int | None, kind: str, subject: str, as_of: int, **more: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from ingest.messages import message
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.downtime import words_of
@@ -40,7 +41,7 @@ def _failed(event: Row) -> Mention:
     detail = {name: event[name] for name in ("task", "subtask", "attempt", "container", "host")}
     is_vague = task is None and cause is None
     words = None if is_vague else {**detail, "cause": cause and without_middle(cause, CAUSE_CHARS)}
-    return by_log("failure", "", "job failing" if task is None else f"{task} failed", words, event)
+    return by_log("failure", "", message("job failing") if task is None else message("{task:name} failed", task=str(task)), words, event)
 
 
 def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mention]:
@@ -55,7 +56,7 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mentio
             if at in begun:
                 label, detail = words_of(begun[at])
             elif at in part_of:
-                label, detail = "restart before all tasks ran again", {"outage_began_at": iso(part_of[at]["at"])}
+                label, detail = message("restart before all tasks ran again"), {"outage_began_at": iso(part_of[at]["at"])}
             elif following is not None and following["to_state"] == "RUNNING":
                 detail = {"began_at": iso(at), "job_running_at": iso(following["ts"]), "downtime_at_least_ms": following["ts"] - at}
             yield by_log("restart", "", label, detail, event)

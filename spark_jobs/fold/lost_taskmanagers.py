@@ -6,6 +6,7 @@ The first to notice says why; ResourceManager and JobMaster log the same loss ap
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ingest.messages import message
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.mentions import Mention, by_log
 from spark_jobs.fold.rows import Row
@@ -29,7 +30,9 @@ _LOST = re.compile(
 def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
     for line in losses:
         name = line["container"][:NAME_CHARS]
-        yield by_log(KIND, name, f"TaskManager {name} lost", {"taskmanager_id": name, "reason": reason_of(line)}, line)
+        yield by_log(
+            KIND, name, message("TaskManager {name:name} lost", name=str(name)), {"taskmanager_id": name, "reason": reason_of(line)}, line
+        )
 
 
 def losses(lines: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
@@ -49,7 +52,7 @@ def reason_of(line: Row) -> str:
     """Why a TaskManager was lost, as the line says."""
     if line["kind"] == "tm_disconnected":
         return str(line["reason_text"] or "")[:REASON_CHARS]
-    return "heartbeat timed out" if line["kind"] == "tm_heartbeat_timeout" else "no longer reachable"
+    return message("heartbeat timed out") if line["kind"] == "tm_heartbeat_timeout" else "no longer reachable"
 
 
 def _had_ended(states: Sequence[tuple[int, str]], at_ms: int) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ingest.messages import join_messages, message
 from spark_jobs.fold.rows import Row, json_text, rank
 from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
 
@@ -56,8 +57,10 @@ def restore_words(
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path
-    claim_mode = "NO_CLAIM or LEGACY" if what == "savepoint" else "CLAIM" if is_foreign else None
+    claim_mode = message("NO_CLAIM or LEGACY") if what == "savepoint" else "CLAIM" if is_foreign else None
     is_one = is_savepoint(path, None if what is None else what == "savepoint", types)
     what = None if is_one is None else "savepoint" if is_one else "checkpoint"
-    label = " ".join(word for word in ("restored from", what or "checkpoint or savepoint", number) if word is not None)
+    label = join_messages(
+        (word for word in (message("restored from"), what or message("checkpoint or savepoint"), number) if word is not None), " "
+    )
     return number or "", label, {"from": what, "checkpoint_id": checkpoint_id, "path": path, "claim_mode": claim_mode}

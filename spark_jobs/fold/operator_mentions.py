@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import message
 from spark_jobs.fold.mentions import Mention, by_log
 from spark_jobs.fold.rows import Row
 
@@ -9,21 +10,21 @@ KIND = "operator"
 """Of the annotation; its subject is the operator's own word (``EventRecorder.Reason``, or one of :mod:`ingest.discovery`)."""
 
 WORDS = {
-    "SpecChanged": "operator began an upgrade",
-    "Reconciled": "operator reconciled the job",
-    "Rollback": "operator rolled back",
-    "Suspended": "operator suspended the job",
-    "Submit": "operator deployed the job",
-    "RecoverDeployment": "operator recovered the JobManager",
-    "RestartUnhealthyJob": "operator restarted the job",
-    "Scaling": "operator rescales the job",
-    "Missing": "operator misses the JobManager",
-    "SavepointCompleted": "operator took a savepoint",
-    "SavepointFailed": "savepoint of the operator failed",
-    "SavepointError": "savepoint of the operator failed",
+    "SpecChanged": message("operator began an upgrade"),
+    "Reconciled": message("operator reconciled the job"),
+    "Rollback": message("operator rolled back"),
+    "Suspended": message("operator suspended the job"),
+    "Submit": message("operator deployed the job"),
+    "RecoverDeployment": message("operator recovered the JobManager"),
+    "RestartUnhealthyJob": message("operator restarted the job"),
+    "Scaling": message("operator rescales the job"),
+    "Missing": message("operator misses the JobManager"),
+    "SavepointCompleted": message("operator took a savepoint"),
+    "SavepointFailed": message("savepoint of the operator failed"),
+    "SavepointError": message("savepoint of the operator failed"),
 }
 """Reasons that change a job; others, such as JobStatusChanged, say what REST says, too, and remain events of its log."""
-_KINDS_OF_CHANGE = {"SCALE": "operator rescales the job", "SAVEPOINT_REDEPLOY": "operator redeploys from a savepoint"}
+_KINDS_OF_CHANGE = {"SCALE": message("operator rescales the job"), "SAVEPOINT_REDEPLOY": message("operator redeploys from a savepoint")}
 """How a SpecChanged begins, besides UPGRADE; IGNORE changes nothing."""
 
 

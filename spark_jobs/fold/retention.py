@@ -41,8 +41,17 @@ SNAPSHOTS_KEPT = 100
 """Of older ones the lake is asked again, with the rows of their checkpoints."""
 TRACE_CHARS = 4000
 
-_CHANGING = ("state", "start_time", "end_time", "restarts", "restored_at", "state_since", "vertices", "configuration",
-             "checkpoint_interval_ms")  # fmt: skip
+_CHANGING = (
+    "state",
+    "start_time",
+    "end_time",
+    "restarts",
+    "restored_at",
+    "state_since",
+    "vertices",
+    "configuration",
+    "checkpoint_interval_ms",
+)
 _changing = itemgetter(*_CHANGING)
 _BRIEF = OF_SUBTASKS.union(OF_OUTAGES)
 

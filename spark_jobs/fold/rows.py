@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
-from spark_jobs.serving import ServingTable
+from ingest.messages import quoted, to_plain
+from spark_jobs.serving import Kind, ServingTable
 
 Row = Mapping[str, Any]
 
@@ -148,10 +149,22 @@ def json_text(value: Any) -> str | None:
     return None if value is None else _compact(value)
 
 
+def message_text(value: str | None) -> str | None:
+    """A message, or what somebody else says, as a document."""
+    return None if value is None else _compact(to_plain(quoted(value)))
+
+
+_AS_TEXT: Mapping[Kind, Callable[[Any], str | None]] = {
+    "json": json_text,
+    "message": message_text,
+    "messages": lambda value: json_text(to_plain(value)),
+}
+
+
 def served_rows(rows: Iterable[Row], table: ServingTable) -> list[dict[str, Any]]:
     """Rows of a serving table with the documents in its JSON columns as text."""
-    documents = [column.name for column in table.columns if column.kind == "json"]
-    return [{**row, **{name: json_text(row[name]) for name in documents}} for row in rows]
+    write = {column.name: _AS_TEXT[column.kind] for column in table.columns if column.kind in _AS_TEXT}
+    return [{**row, **{name: as_text(row[name]) for name, as_text in write.items()}} for row in rows]
 
 
 def iso(at_ms: int | None) -> str | None:

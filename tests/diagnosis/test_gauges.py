@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from ingest.messages import bytes_text, ms_text
 from spark_jobs.diagnosis.samples import Edge, Vertex, VertexGauges, VertexState, VertexWindow
-from spark_jobs.diagnosis.wording import bytes_text, ms_text
 from tests.diagnosis.jobs import found, ms, window
 from tests.played import answers, evidence, of_rule, vertices
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spark_jobs.diagnosis.wording import share_text
+from ingest.messages import share_text
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.utils.translation import gettext
 
 from webapp.alerting.choices import Happened
-from webapp.wording.translation import translated
+from webapp.messages.rendering import localised
 
 NOBODY = ": nobody, since no endpoint takes it"
 """How what no endpoint took ends."""
@@ -28,7 +28,7 @@ def story_words(kind: str, comment: str) -> str:
         return _of_notice(comment)
     if kind in (Happened.MUTED, Happened.UNMUTED, Happened.NOT_TOLD):
         return gettext(comment) if comment else ""
-    return translated(comment) if kind == Happened.RESOLVED else comment
+    return localised(comment) if kind == Happened.RESOLVED else comment
 
 
 def _of_notice(text: str) -> str:

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from django.utils.translation import gettext
 
+from ingest.messages import share_text
 from spark_jobs.diagnosis.flame_graphs import method_of
 from spark_jobs.diagnosis.stack_traces import is_own
-from spark_jobs.diagnosis.wording import share_text
 
 ROW_PX = 18
 MOST_ROWS = 60

@@ -9,6 +9,7 @@ from django.db import models
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.querysets import CleanupPlanQuerySet
 from webapp.lib.scoped_rows import fleet_wide
+from webapp.messages.fields import MessageField, MessagesField
 from webapp.storage.models.columns import URI_LENGTH
 
 
@@ -27,9 +28,9 @@ class CleanupPlan(models.Model):
     waste = models.BooleanField(default=False, help_text="retained waste as well as orphans")
     files = models.BigIntegerField(null=True)
     bytes = models.BigIntegerField(null=True)
-    summary = models.JSONField(default=dict, help_text="of the manifest: roots, what was withheld and why")
+    summary = MessagesField(default=dict, help_text="of the manifest: roots, what was withheld and why")
     progress = models.JSONField(default=dict, help_text="verb → files and bytes by outcome")
-    trouble = models.TextField(blank=True, help_text="why it was not made, or stopped")
+    trouble = MessageField(blank=True, help_text="why it was not made, or stopped")
     created_at = models.DateTimeField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="cleanup_plans")
     created_name = models.CharField(max_length=200, help_text="their name at that time")

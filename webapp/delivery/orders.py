@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils.translation import gettext
 
+from ingest.messages import message
 from webapp.config import encryption
 from webapp.delivery import endpoint_notices, outbox, signing
 from webapp.delivery.choices import DeliveryState
@@ -40,7 +41,7 @@ def enable(endpoint: Endpoint, name: str, now: datetime) -> None:
 
 
 def disable_by_hand(endpoint: Endpoint, name: str, now: datetime) -> None:
-    why = {"disabled_at": now, "disabled_reason": f"Disabled by {name}."[:1000]}
+    why = {"disabled_at": now, "disabled_reason": message("Disabled by {name:name}.", name=name)}
     Endpoint.objects.filter(pk=endpoint.pk, enabled=True).update(enabled=False, changed_name=name[:200], changed_at=now, **why)
 
 

@@ -118,7 +118,7 @@ def _note_failure(row: Delivery, answer: Answer, pause: timedelta | None, now: d
 
 def _disable(pk: int, reason: str, now: datetime) -> None:
     """No further delivery is made or tried; its owner is notified by mail. Only the first call does anything."""
-    if not Endpoint.objects.filter(pk=pk, enabled=True).update(enabled=False, disabled_at=now, disabled_reason=reason[:1000]):
+    if not Endpoint.objects.filter(pk=pk, enabled=True).update(enabled=False, disabled_at=now, disabled_reason=reason):
         return
     endpoint = Endpoint.objects.get(pk=pk)
     if endpoint.owner_email and mail.is_configured():

@@ -1,13 +1,11 @@
 """What calls are called and what they come to, in words."""
 
-from django.utils.translation import gettext, ngettext
-
+from ingest.messages import join_messages, message, plural
 from spark_jobs.filesystem_calls.calls import Calls
 from webapp.filesystem_calls.job_audit import JobAudit
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.what_ifs import HALF, KNEE, LARGEST, MERGED, NOW, PAUSE, TWICE, UNMERGED, WhatIfs
 from webapp.lib.quantities import bytes_text, duration_text
-from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.replication_factor import ReplicationFactor
 
 LABELS = {
@@ -23,25 +21,25 @@ LABELS = {
 }
 """As the client protocol of HDFS names them, and the NameNode's metrics and audit log."""
 MEANINGS = {
-    "create": _("one for each file"),
-    "add_block": _("one for each block of a file, of 128 MiB unless dfs.blocksize says otherwise"),
-    "fsync": _("one for each file: Flink flushes it before it closes it"),
-    "complete": _("one for each file; more where a block is not replicated yet"),
-    "rename": _("the _metadata, once it is whole"),
-    "delete": _("later, as it is subsumed: each file, the _metadata, the directory; in-flight data by each subtask in a file"),
-    "get_file_info": _("whether the _metadata is there, how long it became; and after each delete of what is gone"),
-    "mkdirs": _("the directory of the checkpoint"),
-    "get_listing": _("none: Flink lists no directory to take a checkpoint"),
+    "create": message("one for each file"),
+    "add_block": message("one for each block of a file, of 128 MiB unless dfs.blocksize says otherwise"),
+    "fsync": message("one for each file: Flink flushes it before it closes it"),
+    "complete": message("one for each file; more where a block is not replicated yet"),
+    "rename": message("the _metadata, once it is whole"),
+    "delete": message("later, as it is subsumed: each file, the _metadata, the directory; in-flight data by each subtask in a file"),
+    "get_file_info": message("whether the _metadata is there, how long it became; and after each delete of what is gone"),
+    "mkdirs": message("the directory of the checkpoint"),
+    "get_listing": message("none: Flink lists no directory to take a checkpoint"),
 }
 WHAT_IFS = {
-    NOW: _("As it is"),
-    MERGED: _("Checkpoint files merged"),
-    UNMERGED: _("Checkpoint files not merged"),
-    KNEE: _("Inline threshold at the knee"),
-    LARGEST: _("Largest inline threshold"),
-    HALF: _("Half the parallelism"),
-    TWICE: _("Twice the interval"),
-    PAUSE: _("Checkpoints back to back"),
+    NOW: message("As it is"),
+    MERGED: message("Checkpoint files merged"),
+    UNMERGED: message("Checkpoint files not merged"),
+    KNEE: message("Inline threshold at the knee"),
+    LARGEST: message("Largest inline threshold"),
+    HALF: message("Half the parallelism"),
+    TWICE: message("Twice the interval"),
+    PAUSE: message("Checkpoints back to back"),
 }
 
 
@@ -52,37 +50,47 @@ def count_of(least: int, most: int) -> str:
 
 def sentence(found: JobCalls) -> str:
     files = count_of(found.files_least, found.files_most)
-    calls = gettext("One checkpoint costs %(total)s calls for %(files)s files beside its _metadata") % {
-        "total": count_of(found.least.total, found.most.total),
-        "files": files,
-    }
+    calls = message(
+        "One checkpoint costs {total:name} calls for {files:name} files beside its _metadata",
+        total=count_of(found.least.total, found.most.total),
+        files=files,
+    )
     per_s = (
-        gettext("; at one every %(every_ms)s that is %(per_s)s")
-        % {"every_ms": duration_text(found.pace.every_ms), "per_s": _rate(found.per_s)}
+        message(
+            "; at one every {every_ms:name} that is {per_s:text}", every_ms=duration_text(found.pace.every_ms), per_s=_rate(found.per_s)
+        )
         if found.per_s is not None
         else ""
     )
     burst = (
-        gettext(", and %(burst_per_s)s while it is written") % {"burst_per_s": _rate(found.burst_per_s)}
+        message(", and {burst_per_s:text} while it is written", burst_per_s=_rate(found.burst_per_s))
         if found.burst_per_s is not None
         else ""
     )
-    return gettext("%(sentence)s.") % {"sentence": f"{calls}{per_s}{burst}"}
+    return message(
+        "{sentence:name}.", sentence=message("{calls:message}{per_s:message}{burst:message}", calls=calls, per_s=per_s, burst=burst)
+    )
 
 
 def bytes_sentence(found: JobCalls, replicated: ReplicationFactor) -> str:
     """What one checkpoint writes, and how much of the file system that takes."""
     total = found.file_bytes + found.metadata_bytes
-    written = gettext("It wrote up to %(file_bytes)s in these files and %(metadata_bytes)s in its _metadata") % {
-        "file_bytes": bytes_text(found.file_bytes),
-        "metadata_bytes": bytes_text(found.metadata_bytes),
-    }
+    written = message(
+        "It wrote up to {file_bytes:name} in these files and {metadata_bytes:name} in its _metadata",
+        file_bytes=bytes_text(found.file_bytes),
+        metadata_bytes=bytes_text(found.metadata_bytes),
+    )
     raw = replicated.raw(total)
     return (
-        gettext("%(written)s, %(raw)s raw: stored %(factor)s times, %(why)s.")
-        % {"written": written, "raw": bytes_text(raw), "factor": f"{replicated.factor:g}", "why": replicated.why}
+        message(
+            "{written:text}, {raw:name} raw: stored {factor:name} times, {why:name}.",
+            written=written,
+            raw=bytes_text(raw),
+            factor=f"{replicated.factor:g}",
+            why=replicated.why,
+        )
         if raw is not None
-        else gettext("%(sentence)s.") % {"sentence": written}
+        else message("{sentence:text}.", sentence=written)
     )
 
 
@@ -99,9 +107,9 @@ def _rate(per_s: float | None) -> str:
     return (
         "–"
         if per_s is None
-        else gettext("%(per_s)s calls/s") % {"per_s": f"{per_s:,.1f}"}
+        else message("{per_s:name} calls/s", per_s=f"{per_s:,.1f}")
         if per_s < 100
-        else gettext("%(per_s)s calls/s") % {"per_s": f"{per_s:,.0f}"}
+        else message("{per_s:name} calls/s", per_s=f"{per_s:,.0f}")
     )
 
 
@@ -109,31 +117,37 @@ def knee_sentence(found: WhatIfs) -> str:
     """What a higher threshold buys, against the present."""
     now, best = found.at_now, found.knee
     if not found.curve:
-        return gettext("No inline threshold would change the files of this job.")
+        return message("No inline threshold would change the files of this job.")
     if best is None or best.threshold_bytes <= now.threshold_bytes:
-        return gettext("The threshold of %(threshold_bytes)s is at the knee or above: a higher one costs heap and saves few files.") % {
-            "threshold_bytes": bytes_text(now.threshold_bytes)
-        }
+        return message(
+            "The threshold of {threshold_bytes:name} is at the knee or above: a higher one costs heap and saves few files.",
+            threshold_bytes=bytes_text(now.threshold_bytes),
+        )
     less, heap, metadata = now.files - best.files, best.heap_bytes - now.heap_bytes, best.metadata_bytes - now.metadata_bytes
-    return gettext(
-        "The knee is at %(threshold_bytes)s: %(less)s files less a checkpoint for %(heap)s more on the heap of "
-        "the JobManager (%(retained)s retained) and %(metadata)s more in each _metadata."
-    ) % {
-        "threshold_bytes": bytes_text(best.threshold_bytes),
-        "less": f"{less:,}",
-        "heap": bytes_text(heap),
-        "retained": f"{found.retained:,}",
-        "metadata": bytes_text(metadata),
-    }
+    return message(
+        "The knee is at {threshold_bytes:name}: {less:name} files less a checkpoint "
+        "for {heap:name} more on the heap of the JobManager ({retained:name} retained) "
+        "and {metadata:name} more in each _metadata.",
+        threshold_bytes=bytes_text(best.threshold_bytes),
+        less=f"{less:,}",
+        heap=bytes_text(heap),
+        retained=f"{found.retained:,}",
+        metadata=bytes_text(metadata),
+    )
 
 
 def floor_sentence(found: WhatIfs) -> str:
     parts = [
-        ngettext("%(interval_ms)s for %(per_s)s call/s", "%(interval_ms)s for %(per_s)s calls/s", one.per_s)
-        % {"interval_ms": duration_text(one.interval_ms), "per_s": f"{one.per_s:,}"}
+        plural(
+            one.per_s,
+            "{interval_ms:name} for {per_s:name} call/s",
+            "{interval_ms:name} for {per_s:name} calls/s",
+            interval_ms=duration_text(one.interval_ms),
+            per_s=f"{one.per_s:,}",
+        )
         for one in found.floors
     ]
-    return gettext("Shortest interval at which it stays within a rate, over time: %(parts)s.") % {"parts": ", ".join(parts)}
+    return message("Shortest interval at which it stays within a rate, over time: {parts:text}.", parts=join_messages(parts, ", "))
 
 
 def what_if_rows(found: WhatIfs) -> list[dict[str, str]]:
@@ -154,16 +168,16 @@ def what_if_rows(found: WhatIfs) -> list[dict[str, str]]:
 
 def observed_sentence(found: JobAudit) -> str:
     many = (
-        gettext("1 checkpoint")
+        message("1 checkpoint")
         if found.checkpoints == 1
-        else gettext("%(checkpoints)s checkpoints") % {"checkpoints": f"{found.checkpoints:,}"}
+        else message("{checkpoints:name} checkpoints", checkpoints=f"{found.checkpoints:,}")
     )
-    return gettext(
-        "%(per_checkpoint)s calls for each of %(many)s, %(expected_per_checkpoint)s expected of kinds that an "
-        "audit log has; %(burst)s in the worst second."
-    ) % {
-        "per_checkpoint": f"{found.per_checkpoint:,.1f}",
-        "many": many,
-        "expected_per_checkpoint": f"{found.expected_per_checkpoint:,}",
-        "burst": f"{found.burst:,}",
-    }
+    return message(
+        "{per_checkpoint:name} calls for each of {many:text}, "
+        "{expected_per_checkpoint:name} expected of kinds that an audit log has; "
+        "{burst:name} in the worst second.",
+        per_checkpoint=f"{found.per_checkpoint:,.1f}",
+        many=many,
+        expected_per_checkpoint=f"{found.expected_per_checkpoint:,}",
+        burst=f"{found.burst:,}",
+    )

@@ -12,7 +12,8 @@ from django.utils.translation import gettext
 
 from webapp.lib.instants import instant_text, of_json
 from webapp.lib.quantities import UNKNOWN, bytes_rate_text, bytes_text, count_text, duration_text, percent_text, times_text
-from webapp.wording.translation import translated
+from webapp.messages.rendering import localised
+from webapp.messages.units import COUNTED
 
 COMPARISONS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "="}
 _HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
@@ -33,7 +34,7 @@ def figure_text(value: Any, unit: str = "") -> str:
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
     if not isinstance(value, int | float):
-        words = translated(value.replace("_", " ")) if isinstance(value, str) and _CODE.fullmatch(value) else str(value)
+        words = localised(value.replace("_", " ")) if isinstance(value, str) and _CODE.fullmatch(value) else str(value)
         return words if len(words) <= _LONGEST_WORDS else words[: _LONGEST_WORDS - 1] + "…"
     if isinstance(value, float) and not math.isfinite(value):
         return UNKNOWN
@@ -48,7 +49,9 @@ def figure_text(value: Any, unit: str = "") -> str:
         return duration_text(value * 1000)
     if unit == "h":
         return duration_text(value * 3_600_000)
-    return translated(f"{_number(value)} {unit.removesuffix('s') if value == 1 and unit.isalpha() else unit}".rstrip())
+    if unit in COUNTED:
+        return COUNTED[unit](1 if value == 1 else 2).replace("{count}", _number(value))
+    return f"{_number(value)} {unit}".rstrip()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from django.db import models
 from webapp.findings.choices import FindingState, Severity
 from webapp.findings.querysets import FindingQuerySet
 from webapp.lib.scoped_rows import scoped
+from webapp.messages.fields import MessageField, MessagesField
 
 
 @scoped()
@@ -24,13 +25,13 @@ class FindingSight(models.Model):
     severity = models.CharField(max_length=16)
     confidence = models.CharField(max_length=16)
     subject_kind = models.CharField(max_length=16)
-    subject = models.TextField()
-    title = models.TextField()
-    cause = models.TextField()
-    next_step = models.TextField()
-    evidence = models.JSONField()
-    related = models.JSONField()
-    data = models.JSONField()
+    subject = MessageField()
+    title = MessageField()
+    cause = MessageField()
+    next_step = MessageField()
+    evidence = MessagesField()
+    related = MessagesField()
+    data = MessagesField()
     as_of = models.DateTimeField()
 
     class Meta:
@@ -56,7 +57,7 @@ class JobJudgement(models.Model):
     judged_to = models.DateTimeField()
     windows = models.JSONField()
     covered = models.JSONField(default=list, help_text="judged minutes of all its life")
-    unknowns = models.JSONField()
+    unknowns = MessagesField()
     as_of = models.DateTimeField()
 
     class Meta:
@@ -83,13 +84,13 @@ class Finding(models.Model):
     state = models.CharField(max_length=16, choices=FindingState.choices, default=FindingState.OPEN)
     subject_kind = models.CharField(max_length=16)
     subject_id = models.CharField(max_length=300)
-    subject = models.TextField()
-    title = models.TextField()
-    cause = models.TextField()
-    next_step = models.TextField()
-    evidence = models.JSONField(default=list)
-    related = models.JSONField(default=list)
-    data = models.JSONField(default=dict)
+    subject = MessageField()
+    title = MessageField()
+    cause = MessageField()
+    next_step = MessageField()
+    evidence = MessagesField(default=list)
+    related = MessagesField(default=list)
+    data = MessagesField(default=dict)
     first_seen = models.DateTimeField()
     last_seen = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)
@@ -129,7 +130,7 @@ class WithdrawnFinding(models.Model):
     job_id = models.CharField(max_length=64, blank=True)
     rule = models.CharField(max_length=64)
     subject_id = models.CharField(max_length=300)
-    title = models.TextField()
+    title = MessageField()
     first_seen = models.DateTimeField()
     withdrawn_at = models.DateTimeField()
 

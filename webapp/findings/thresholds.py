@@ -9,7 +9,7 @@ from spark_jobs.diagnosis.registry import Rule
 from spark_jobs.diagnosis.thresholds import Threshold
 from webapp.findings.figures import figure_text
 from webapp.findings.models import ThresholdOverride
-from webapp.wording.threshold_names import threshold_name
+from webapp.findings.threshold_names import threshold_name
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from django.db import models
 
 from webapp.flame_graphs.choices import FlameGraphState
 from webapp.lib.scoped_rows import scoped
+from webapp.messages.fields import MessageField
 
 
 @scoped()
@@ -24,13 +25,13 @@ class FlameGraph(models.Model):
     asked = models.PositiveSmallIntegerField(default=0, help_text="requests since it was wanted")
     state = models.CharField(max_length=16, choices=FlameGraphState.choices, default=FlameGraphState.WANTED)
     answered_at = models.DateTimeField(null=True)
-    note = models.TextField(blank=True, help_text="why there is no graph")
+    note = MessageField(blank=True, help_text="why there is no graph")
     sampled_at = models.DateTimeField(null=True)
     subtask = models.BigIntegerField(null=True, help_text="0-based; null: all of the vertex")
     samples = models.BigIntegerField(null=True)
     method = models.TextField(blank=True, help_text="of the job's own code, the one with most samples")
     method_samples = models.BigIntegerField(null=True)
-    sentence = models.TextField(blank=True)
+    sentence = MessageField(blank=True)
     frames = models.JSONField(default=list)
     frames_left_out = models.BigIntegerField(default=0)
 

@@ -11,7 +11,7 @@ from webapp.flame_graphs.choices import FlameGraphState as State
 from webapp.flame_graphs.models import FlameGraph
 from webapp.flame_graphs.requests import NOT_BEFORE
 from webapp.fleet.asked_of_flink import GIVEN_UP_AFTER
-from webapp.wording.translation import translated
+from webapp.messages.rendering import localised
 
 SWITCH_ON = "rest.flamegraph.enabled: true"
 
@@ -39,13 +39,13 @@ def flame_graph_of(cluster: str, job_id: str, vertex_id: str, now: datetime) -> 
 
 
 def _sentence(row: FlameGraph, waited_for: bool) -> str:
-    newest = gettext(" The one shown was sampled before: %(sentence)s") % {"sentence": translated(row.sentence)} if row.sampled_at else ""
+    newest = gettext(" The one shown was sampled before: %(sentence)s") % {"sentence": localised(row.sentence)} if row.sampled_at else ""
     if waited_for and row.asked == 0:
         return gettext("A flame graph is wanted; the next collect cycle asks for it.%(newest)s") % {"newest": newest}
     if row.state == State.SAMPLING:
         return gettext("Flink is sampling it; it is asked again in a few seconds.%(newest)s") % {"newest": newest}
     if row.state == State.SAMPLED:
-        return translated(row.sentence)
+        return localised(row.sentence)
     if row.state == State.OFF:
         return gettext(
             "Flame graphs are not switched on: set %(switch_on)s in the configuration of Flink and restart its JobManager.%(newest)s"

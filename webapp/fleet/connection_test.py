@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from ingest.errors import IngestError
 from ingest.flink_rest.probe import probe
 from webapp.fleet.models import Cluster
-from webapp.wording.translation import translated
+from webapp.messages.rendering import localised
 
 TIMEOUT_S = 9
 
@@ -29,7 +29,7 @@ def tried_connection(cluster: Cluster) -> TestReport:
     try:
         seen = probe(cluster.source(), TIMEOUT_S)
     except IngestError as error:
-        return TestReport(False, gettext("It cannot be asked: %(error)s") % {"error": translated(str(error))})
+        return TestReport(False, gettext("It cannot be asked: %(error)s") % {"error": localised(str(error))})
     if seen.reachable:
         return TestReport(
             True,
@@ -37,4 +37,4 @@ def tried_connection(cluster: Cluster) -> TestReport:
             seen.sees,
             seen.misses,
         )
-    return TestReport(False, " ".join(map(translated, seen.misses)) or gettext("Nothing is declared that could be asked."), (), seen.misses)
+    return TestReport(False, " ".join(map(localised, seen.misses)) or gettext("Nothing is declared that could be asked."), (), seen.misses)

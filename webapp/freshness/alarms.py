@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 
+from ingest.messages import message
 from webapp.config import schedule
 from webapp.fleet.freshness import LEAST_CYCLE_S, MISSED_CYCLES
 from webapp.fleet.models import SourceReading
@@ -32,9 +33,9 @@ def problems(now: datetime) -> list[Problem]:
             Problem(
                 "beat.silent",
                 TICK,
-                f"Nothing was scheduled since {at}: is the beat running, and a worker of queue default?"
+                message("Nothing was scheduled since {at:name}: is the beat running, and a worker of queue default?", at=at)
                 if at
-                else "Nothing was scheduled yet: is the beat running, and a worker of queue default?",
+                else message("Nothing was scheduled yet: is the beat running, and a worker of queue default?"),
             )
         )
     taken_at = _taken_at(rows, now)
@@ -46,7 +47,7 @@ def problems(now: datetime) -> list[Problem]:
         Problem(
             "source.unreadable",
             source.name,
-            f"Its clusters stay as they were last listed. {source.last_error}",
+            message("Its clusters stay as they were last listed. {last_error:text}", last_error=str(source.last_error)),
         )
         for source in (SourceReading.objects.failing(now - UNREAD_FOR) if settings.WEIR.sources else ())
     ]
@@ -85,7 +86,9 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
         return Problem(
             "work.failing",
             row.key,
-            f"It failed {row.failures} times in a row: {row.last_error}",
+            message(
+                "It failed {failures:name} times in a row: {last_error:text}", failures=str(row.failures), last_error=str(row.last_error)
+            ),
         )
     # A queue that takes up nothing is silent for all its work, also for what is done once a day.
     is_silent = queue_taken_at is not None and queue_taken_at < now - SILENCE
@@ -94,14 +97,18 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
         return Problem(
             "work.waiting",
             row.key,
-            f"It is due since {utc_text(row.next_attempt_at)} and nobody takes it up: is a worker of queue {queue} running?",
+            message(
+                "It is due since {next_attempt_at:name} and nobody takes it up: is a worker of queue {queue:name} running?",
+                next_attempt_at=utc_text(row.next_attempt_at),
+                queue=queue,
+            ),
         )
     began = row.last_success_at or row.last_started_at
     if began is not None and row.is_held(now) and began < now - allowed - timedelta(seconds=interval_s * MISSED_CYCLES):
         return Problem(
             "work.slow",
             row.key,
-            f"Its last success was at {utc_text(began)}; the present run takes long.",
+            message("Its last success was at {began:name}; the present run takes long.", began=utc_text(began)),
         )
     return None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Sum
 
+from ingest.messages import message
 from webapp.freshness.problems import Problem
 from webapp.work.models import KeptSize, PipelineAlarm
 
@@ -44,17 +45,25 @@ def problems() -> list[Problem]:
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
         if free_bytes < least or (free_bytes < least * MORE_TO_RESUME and _is_stopped(str(folder))):
-            detail = (
-                f"Nothing is collected: of the disk of {folder} {_mb(free_bytes)} are free, and Weir leaves {_mb(least)} "
-                f"(WEIR_LEAST_FREE_MB). It resumes by itself at {_mb(least * MORE_TO_RESUME)}."
+            detail = message(
+                "Nothing is collected: of the disk of {folder:name} {mb:message} are free, and "
+                "Weir leaves {mb2:message} (WEIR_LEAST_FREE_MB). It resumes by itself at "
+                "{mb3:message}.",
+                folder=str(folder),
+                mb=_mb(free_bytes),
+                mb2=_mb(least),
+                mb3=_mb(least * MORE_TO_RESUME),
             )
             found.append(Problem(CODE, str(folder), detail))
     most: float = settings.WEIR.most_kept_mb * 1_000_000
     kept = kept_bytes() if most else 0
     if most and (kept > most or (kept > most / MORE_TO_RESUME and _is_stopped(KEPT))):
-        detail = (
-            f"Nothing is collected: Weir keeps {_mb(kept)}, and may keep {_mb(most)} (WEIR_MOST_KEPT_MB). "
-            f"It resumes by itself below {_mb(most / MORE_TO_RESUME)}."
+        detail = message(
+            "Nothing is collected: Weir keeps {mb:message}, and may keep {mb2:message} "
+            "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:message}.",
+            mb=_mb(kept),
+            mb2=_mb(most),
+            mb3=_mb(most / MORE_TO_RESUME),
         )
         found.append(Problem(CODE, KEPT, detail))
     return found
@@ -71,4 +80,4 @@ def _is_stopped(subject: str) -> bool:
 
 
 def _mb(size_bytes: float) -> str:
-    return f"{size_bytes / 1_000_000:,.0f} MB"
+    return message("{size_bytes:count} MB", size_bytes=size_bytes / 1000000)

@@ -6,6 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
+from ingest.messages import message
 from webapp.freshness import disk_budget
 from webapp.freshness.problems import Problem
 
@@ -17,11 +18,15 @@ def problems() -> list[Problem]:
     """A database that takes no writes, each disk of Weir's own folders that has no room left, and why nothing is taken in."""
     found = []
     if _is_read_only():
-        detail = "The database is read-only: nothing new is stored, and what is shown gets older."
+        detail = message("The database is read-only: nothing new is stored, and what is shown gets older.")
         found.append(Problem("database.read_only", connection.vendor, detail))
     for folder, free_bytes in disk_budget.disks():
         if free_bytes < LEAST_FREE_BYTES:
-            detail = f"The disk of {folder} is full ({free_bytes // 1000:,} kB left): nothing new is stored until there is room."
+            detail = message(
+                "The disk of {folder:name} is full ({free_bytes:count} kB left): nothing new is stored until there is room.",
+                folder=str(folder),
+                free_bytes=free_bytes // 1000,
+            )
             found.append(Problem("disk.full", str(folder), detail))
     return found + disk_budget.problems()
 

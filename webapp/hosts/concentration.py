@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext, gettext_noop, ngettext
 
-from spark_jobs.diagnosis.wording import count_text
+from ingest.figures import count_text
 from webapp.lib.translations import ngettext_noop
 
 WORDS = {"decline": "decline", "expired": "expired checkpoint", "failure": "failed task", "taskmanager_lost": "lost TaskManager"}

@@ -12,8 +12,7 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.findings.models import Finding
 from webapp.hosts.lookup import HostJob, called, jobs_called
 from webapp.hosts.models import HostEvent
-from webapp.wording.filters import names_of
-from webapp.wording.translation import translated
+from webapp.messages.rendering import localised
 
 MOST_MOMENTS = 200
 SEVERE = {"critical": "crit", "warning": "warn"}
@@ -99,7 +98,7 @@ def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
         yield Moment(
             one.first_seen,
             SEVERE.get(one.severity, "done"),
-            gettext("Found: %(title)s") % {"title": translated(one.title, names_of(one))},
+            gettext("Found: %(title)s") % {"title": localised(one.title)},
             one.rule,
             jobs,
             finding=one.pk,
@@ -108,7 +107,7 @@ def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
             yield Moment(
                 one.closed_at,
                 "ok",
-                gettext("No longer found: %(title)s") % {"title": translated(one.title, names_of(one))},
+                gettext("No longer found: %(title)s") % {"title": localised(one.title)},
                 one.rule,
                 jobs,
                 finding=one.pk,

@@ -10,6 +10,7 @@ from webapp.incidents.choices import IncidentState
 from webapp.incidents.querysets import IncidentQuerySet
 from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.lib.uids import new_uid
+from webapp.messages.fields import MessageField
 
 
 def incident_uid() -> str:
@@ -31,7 +32,7 @@ class Incident(models.Model):
     rule = models.CharField(max_length=64)
     # No constraints in the database: findings are made anew by another process, which must not wait for incidents or fail of them.
     cause = models.ForeignKey("findings.Finding", null=True, on_delete=models.SET_NULL, db_constraint=False, related_name="+")
-    title = models.TextField()
+    title = MessageField()
     severity = models.CharField(max_length=16, choices=Severity.choices, help_text="the worst of its findings")
     severity_rank = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=16, choices=IncidentState.choices, default=IncidentState.OPEN)

@@ -8,6 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ingest.lake.derived import ALL_TABLES
+from ingest.messages import message
 from webapp.pipeline import database_sizes
 from webapp.pipeline.places import Held, held
 from webapp.work.lease import Lease
@@ -36,7 +37,7 @@ def measure(now: datetime, lease: Lease, record: RunRecord) -> None:
 
 
 def _database(now: datetime) -> Iterator[KeptSize]:
-    yield KeptSize(area="database", name="in all", size_bytes=database_sizes.in_all(), as_of=now)
+    yield KeptSize(area="database", name=message("in all"), size_bytes=database_sizes.in_all(), as_of=now)
     newest = KeptSize.objects.filter(area="tables").order_by("-as_of").values_list("as_of", flat=True).first()
     if newest is None or not timedelta() <= now - newest < TABLES_EVERY:
         for table in database_sizes.of_tables():
@@ -66,26 +67,31 @@ def _folders(now: datetime) -> Iterator[KeptSize]:
     home = settings.WEIR.home
     places = [settings.WEIR.lake_root, settings.WEIR.runs_root, settings.WEIR.plans_root, settings.WEIR.reports_root, str(home / "logs")]
     yield from _runs(now)
-    yield _row(now, "reports", "files of reports", settings.WEIR.reports_root)
-    yield _row(now, "plans", "plans and journals", settings.WEIR.plans_root)
-    yield _row(now, "logs", "log files", home / "logs")
+    yield _row(now, "reports", message("files of reports"), settings.WEIR.reports_root)
+    yield _row(now, "plans", message("plans and journals"), settings.WEIR.plans_root)
+    yield _row(now, "logs", message("log files"), home / "logs")
     for name in PUSHED:
         yield _row(now, "pushed", name, home / name)
     database = Path(settings.WEIR.sqlite_file).name
     counted = {*(Path(place).name for place in places if Path(place).parent == home), *PUSHED}
     rest = [path for path in home.glob("*") if path.name not in counted and not (database and path.name.startswith(database))]
-    yield KeptSize(area="other", name="everything else in WEIR_HOME", as_of=now, **_fields(sum(map(held, rest), Held())))
+    yield KeptSize(area="other", name=message("everything else in WEIR_HOME"), as_of=now, **_fields(sum(map(held, rest), Held())))
 
 
 def _runs(now: datetime) -> Iterator[KeptSize]:
     root = settings.WEIR.runs_root
     if "://" in root:
-        yield _row(now, "runs", "in all", root)
+        yield _row(now, "runs", message("in all"), root)
         return
     known = sorted(Path(root).glob("*"))
     for kind in RUN_KINDS:
         of_kind = [path for path in known if path.name.startswith(f"{kind}-")]
-        yield KeptSize(area="runs", name=f"{kind}: {len(of_kind)} run directories", as_of=now, **_fields(sum(map(held, of_kind), Held())))
+        yield KeptSize(
+            area="runs",
+            name=message("{kind:name}: {of_kind:number} run directories", kind=kind, of_kind=len(of_kind)),
+            as_of=now,
+            **_fields(sum(map(held, of_kind), Held())),
+        )
 
 
 def _row(now: datetime, area: str, name: str, place: str | Path, commits: int | None = None, oldest_at: datetime | None = None) -> KeptSize:

@@ -9,10 +9,9 @@ from django.utils.translation import gettext, ngettext
 
 from webapp.charts.job_graph import COMPACT, FULL, NARROW, Edge, Geometry, Layout, Node, lay_out
 from webapp.lib.quantities import usage_text
+from webapp.messages.rendering import localised
 from webapp.pressure.blame import NOBODY, Blame
 from webapp.pressure.models import PressureWindow
-from webapp.wording.filters import names_of
-from webapp.wording.translation import translated
 
 BAR_PX = 84
 FULL_MS_PER_S = 1000
@@ -146,7 +145,7 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
 def _verdict_on(key: str, blame: Blame) -> str:
     if key in blame.origins:
         found = blame.origins[key].finding
-        return gettext("; origin of the pressure: %(title)s") % {"title": translated(found.title, names_of(found))}
+        return gettext("; origin of the pressure: %(title)s") % {"title": localised(found.title)}
     return gettext(" by %(holder)s") % {"holder": blame.held[key]} if key in blame.held else ""
 
 

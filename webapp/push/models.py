@@ -8,6 +8,7 @@ from django.db import models
 from webapp.accounts.querysets import digest_of, new_token
 from webapp.fleet.models import Cluster
 from webapp.lib.scoped_rows import scoped_as
+from webapp.messages.fields import MessageField
 
 
 class PushTokenQuerySet(models.QuerySet["PushToken"]):
@@ -35,7 +36,7 @@ class PushToken(models.Model):
     lines = models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")
     repeated = models.PositiveBigIntegerField(default=0, editable=False, help_text="lines that were there already")
     skipped = models.PositiveBigIntegerField(default=0, editable=False, help_text="records that are no line of a log")
-    last_problem = models.TextField(blank=True, editable=False, help_text="why records were skipped or a request was refused, last")
+    last_problem = MessageField(blank=True, editable=False, help_text="why records were skipped or a request was refused, last")
     last_problem_at = models.DateTimeField(null=True, editable=False)
 
     objects: ClassVar = PushTokenQuerySet.as_manager()

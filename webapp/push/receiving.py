@@ -12,13 +12,13 @@ from django.db.models import F
 from django.utils import timezone
 
 from ingest.errors import IngestError
+from ingest.figures import count_text
 from ingest.pushed.bodies import unpacked
 from ingest.pushed.bounds import MAX_PROCESSES, Count
 from ingest.pushed.entries import Entry
 from ingest.pushed.metrics_spool import MetricsSpool
 from ingest.pushed.spool import REMEMBERED_LINES, Behind, Spool, Taken
 from ingest.records import Skip
-from spark_jobs.diagnosis.wording import count_text
 from webapp.fleet.models import Cluster
 from webapp.fleet.pushed_logs import metrics_spool_of, spool_of
 from webapp.freshness import disk_budget

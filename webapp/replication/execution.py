@@ -33,7 +33,7 @@ def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
         result = _run(request_of(row), record)
     except Exception as error:
         with lease.writing():
-            Replica.objects.filter(pk=pk).update(trouble=describe(error)[:4000], tried_at=timezone.now())
+            Replica.objects.filter(pk=pk).update(trouble=describe(error), tried_at=timezone.now())
         findings.judge(Replica.objects.get(pk=pk), lease, timezone.now())
         raise
     with lease.writing():

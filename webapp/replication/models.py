@@ -3,6 +3,7 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import scoped, scoped_as
+from webapp.messages.fields import MessageField
 from webapp.storage.models.columns import URI_LENGTH
 
 
@@ -24,7 +25,7 @@ class Replica(models.Model):
     changed_at = models.DateTimeField(null=True, help_text="of the last order")
     changed_name = models.CharField(max_length=200, blank=True, help_text="who gave the last order")
     tried_at = models.DateTimeField(null=True, help_text="end of the last try")
-    trouble = models.TextField(blank=True, help_text="why the last try failed")
+    trouble = MessageField(blank=True, help_text="why the last try failed")
     checkpoint_id = models.BigIntegerField(null=True)
     triggered_at = models.DateTimeField(null=True, help_text="of that checkpoint, or where unknown when its _metadata was written")
     completed_at = models.DateTimeField(null=True, help_text="when the copy was complete")

@@ -16,10 +16,10 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.lib import scopes
 from webapp.lib.refusals import InputRefused
+from webapp.messages.rendering import localised
 from webapp.replication.models import Replica
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
-from webapp.wording.translation import translated
 
 DEFAULT_EVERY_S = 300
 LEAST_EVERY_S, MOST_EVERY_S = 10, 7 * 86_400
@@ -56,7 +56,7 @@ def register(
     except BadUri as error:
         raise InputRefused({"destination": str(error)}) from error
     if refused := refusal_of_tree(read_at or place.uri):
-        raise InputRefused({"destination": translated(refused)})
+        raise InputRefused({"destination": localised(refused)})
     if not StorageRoot.objects.exists() or not any(is_below(source, root) for root in StorageRoot.objects.values_list("uri", flat=True)):
         raise InputRefused(
             {

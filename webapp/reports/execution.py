@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.utils import timezone, translation
 
+from ingest.messages import message
 from webapp.lib import scopes
 from webapp.lib.scopes import EVERYTHING, OfClusters
 from webapp.reports import document_json, orders
@@ -41,7 +42,9 @@ def carry_out(pk: int, lease: Lease, record: RunRecord) -> None:
         _give_up(report, lease, str(error))
     except Exception as error:
         if attempt >= MOST_ATTEMPTS:
-            _give_up(report, lease, f"{describe(error)} It was tried {attempt} times.")
+            _give_up(
+                report, lease, message("{describe:name} It was tried {attempt:number} times.", describe=describe(error), attempt=attempt)
+            )
         raise
 
 
@@ -54,7 +57,7 @@ def _begin(report: IncidentReport, lease: Lease) -> int:
 
 def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
     def progress(done: int, words: str) -> None:
-        record.say(f"{done} %: {words}")
+        record.say(message("{done:number} %: {words:message}", done=done, words=words))
         with lease.writing():
             IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(progress=done, step=words)
 
@@ -63,16 +66,16 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
         document = _gathered(report, now, progress)
     folder = ReportFolder(report.uid)
     for done, form in ((75, "html"), (80, "md"), (82, "json")):
-        progress(done, f"writing {form}")
+        progress(done, message("writing {form:name}", form=form))
         folder.keep(form, files.rendered(document, form))
-    progress(85, "printing the PDF")
+    progress(85, message("printing the PDF"))
     without_pdf = _pdf(document, folder, report.language)
     record.counts |= {"findings": len(document.findings), "moments": len(document.timeline), "jobs": len(document.stories)}
     with lease.writing():
         # Last: only this makes the report one that can be read.
         made = IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
             state=ReportState.DONE,
-            title=document.title[:400],
+            title=document.title,
             tone=document.summary.tone,
             document=document_json.to_plain(document),
             without_pdf=without_pdf,
@@ -113,4 +116,4 @@ def _pdf(document: Document, folder: ReportFolder, language: str) -> str:
 
 def _give_up(report: IncidentReport, lease: Lease, why: str) -> None:
     with lease.writing():
-        IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK).update(state=ReportState.FAILED, error=why[:4000], step="")
+        IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK).update(state=ReportState.FAILED, error=why, step="")

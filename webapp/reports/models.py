@@ -7,6 +7,7 @@ from django.db import models
 
 from webapp.lib.scoped_rows import scoped
 from webapp.lib.uids import new_uid
+from webapp.messages.fields import MessageField, MessagesField
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.querysets import IncidentReportQuerySet
 
@@ -21,7 +22,7 @@ class IncidentReport(models.Model):
 
     uid = models.CharField(max_length=40, unique=True, default=new_report_uid, editable=False)
     kind = models.CharField(max_length=16, choices=ReportKind.choices, default=ReportKind.INCIDENT)
-    title = models.CharField(max_length=400, blank=True)
+    title = MessageField(blank=True)
     jobs = models.JSONField(default=list, blank=True, help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest")
     cluster = models.CharField(max_length=100, blank=True, editable=False, help_text="all it says is of this one; empty: of the fleet")
     start = models.DateTimeField()
@@ -34,10 +35,10 @@ class IncidentReport(models.Model):
     progress = models.PositiveSmallIntegerField(default=0, help_text="0 … 100")
     step = models.CharField(max_length=200, blank=True, help_text="what is being done, in words")
     attempts = models.PositiveSmallIntegerField(default=0)
-    error = models.TextField(blank=True)
+    error = MessageField(blank=True)
     tone = models.CharField(max_length=16, blank=True, help_text="crit, warn, ok or unknown: the verdict of its first screen")
-    document = models.JSONField(null=True, blank=True)
-    without_pdf = models.TextField(blank=True, help_text="why there is no PDF")
+    document = MessagesField(null=True, blank=True)
+    without_pdf = MessageField(blank=True, help_text="why there is no PDF")
     digest_of = models.DateTimeField(null=True, blank=True, unique=True, help_text="end of the week that an automatic digest covers")
     asked_at = models.DateTimeField()
     made_at = models.DateTimeField(null=True, blank=True)

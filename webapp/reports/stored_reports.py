@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ingest.messages import message
 from webapp.reports import document_json
 from webapp.reports.choices import ReportState
 from webapp.reports.document import Document
@@ -39,21 +40,21 @@ def content(report: IncidentReport, form: str, language: str = ENGLISH) -> bytes
     What was kept is English; in another language what people read is made from the document, where this version can read it.
     """
     if report.state != ReportState.DONE:
-        raise Gone("This report is not made yet.")
+        raise Gone(message("This report is not made yet."))
     if language != ENGLISH and form in BY_LANGUAGE and (stored := document_of(report)) is not None:
         return rendered(stored, form, language)
     found = ReportFolder(report.uid).read(form)
     if found is not None:
         return found
     if form == "pdf":
-        raise Gone(report.without_pdf or "The PDF is not on this machine.")
+        raise Gone(report.without_pdf or message("The PDF is not on this machine."))
     document = document_of(report)
     if document is None:
-        raise Gone("The files of this report are gone, and another version of Weir made it.")
+        raise Gone(message("The files of this report are gone, and another version of Weir made it."))
     return rendered(document, form)
 
 
 def forms_of(report: IncidentReport) -> list[Available]:
     has_pdf = ReportFolder(report.uid).has("pdf")
-    why_not = "" if has_pdf else report.without_pdf or "The PDF is not on this machine."
+    why_not = "" if has_pdf else report.without_pdf or message("The PDF is not on this machine.")
     return [Available(form, known.title, why_not if form == "pdf" else "") for form, known in FORMS.items()]

@@ -2,6 +2,7 @@
 
 import re
 
+from ingest.messages import Message
 from ingest.redaction.marks import MASK
 from ingest.redaction.names import holds_secret
 from ingest.redaction.texts import redact
@@ -23,6 +24,8 @@ def bounded(text: object, longest: int = SENTENCE) -> str:
     """Fit for a report; empty for unknown."""
     if text is None:
         return ""
+    if isinstance(text, Message):
+        return redact(text)
     # Cut first, generously: a secret is not looked for in megabytes, and one that is cut in half is still found.
     whole = redact(clean(str(text)[: 4 * longest + 200]))
     return whole if len(whole) <= longest else whole[: longest - 1].rstrip() + "…"

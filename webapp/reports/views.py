@@ -19,6 +19,7 @@ from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.refusals import ActionRefused
 from webapp.lib.timeranges import absolute
+from webapp.messages.rendering import localised
 from webapp.reports import orders, report_scope
 from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState
@@ -29,7 +30,6 @@ from webapp.reports.presentation import verdict
 from webapp.reports.renderers import html
 from webapp.reports.renderers.files import FORMS
 from webapp.reports.stored_reports import Gone, content, document_of, forms_of
-from webapp.wording.translation import translated
 
 REPORTS_A_PAGE = 25
 EXPORT_COLUMNS = (
@@ -188,7 +188,7 @@ def _content(found: IncidentReport, form: str, language: str) -> bytes:
     try:
         return content(found, form, language)
     except Gone as error:
-        raise Http404(translated(str(error))) from error
+        raise Http404(localised(str(error))) from error
 
 
 def _state(request: HttpRequest, found: IncidentReport) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from webapp.accounts import api_schema as api_schema  # describes the tokens
 from webapp.accounts.audit import api as audit
 from webapp.accounts.saved_views import api as saved_views
 from webapp.alerting import api_urls as alerting
+from webapp.analyses.api import urlpatterns as analyses_api
 from webapp.backend import api_urls as backend
 from webapp.before_after import api_urls as before_after
 from webapp.checkpoints import api_urls as checkpoints
@@ -19,7 +20,6 @@ from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
 from webapp.growth import api_urls as growth
 from webapp.hosts import api_urls as hosts
-from webapp.in_flight import api_urls as in_flight
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
 from webapp.placement import api_urls as placement
@@ -63,13 +63,13 @@ urlpatterns = [
     *filesystem_calls.urlpatterns,
     *fleet.urlpatterns,
     *push.urlpatterns,
+    *analyses_api(),
     *recovery.urlpatterns,
     *replication.urlpatterns,
     *starts.urlpatterns,
     *hosts.urlpatterns,
     *backend.urlpatterns,
     *threads.urlpatterns,
-    *in_flight.urlpatterns,
     *exactly_once.urlpatterns,
     *delivery.urlpatterns,
     *growth.urlpatterns,

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from types import SimpleNamespace
 from typing import Any
 
 from django.utils.translation import gettext
@@ -22,9 +21,8 @@ from webapp.incidents.models import Incident
 from webapp.lib.instants import instant_text
 from webapp.lib.matchers import as_entered
 from webapp.lib.timeranges import TimeRange
+from webapp.messages.rendering import localised
 from webapp.reports.document import Moment
-from webapp.wording.filters import names_of
-from webapp.wording.translation import translated
 
 MOST_OF_A_KIND = 500
 MOST_MOMENTS = 300
@@ -85,7 +83,7 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
             found.first_seen,
             "finding",
             SEVERE.get(found.severity, "done"),
-            gettext("Found: %(title)s") % {"title": translated(found.title, names_of(found))},
+            gettext("Found: %(title)s") % {"title": localised(found.title)},
             detail,
             job_name=name,
         )
@@ -94,7 +92,7 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
                 found.closed_at,
                 "finding",
                 "ok",
-                gettext("No longer found: %(title)s") % {"title": translated(found.title, names_of(found))},
+                gettext("No longer found: %(title)s") % {"title": localised(found.title)},
                 found.rule,
                 job_name=name,
             )
@@ -104,7 +102,7 @@ def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Mom
     rows = AlertEvent.objects.filter(alert__incident__uid=incident.uid, at__range=span).exclude(kind=Happened.PENDING)
     read = rows.order_by("-id").values_list(
         *("at", "kind", "who", "comment"),
-        *("alert__title", "alert__severity", "alert__job_name", "alert__subject", "alert__finding__related"),
+        *("alert__title", "alert__severity", "alert__job_name"),
     )
     events = list(read[:MOST_OF_A_KIND])
     # One notice, one acknowledgement of several alerts is one line.
@@ -112,10 +110,10 @@ def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Mom
     for (at, kind, who, comment), group in by_act:
         alike = list(group)
         of_kind, tone = _EVENTS.get(Happened(kind), ("alert", "done"))
-        *_, stored, severity, job_name, subject, related = alike[0]
+        *_, stored, severity, job_name = alike[0]
         if tone == "crit":
             tone = SEVERE.get(severity, "warn")
-        first = translated(stored, names_of(SimpleNamespace(subject=subject, job_name=job_name, related=related)))
+        first = localised(stored)
         title = first if len(alike) == 1 else gettext("%(number)s alerts, first %(alike)s") % {"number": len(alike), "alike": first}
         did = _capital(gettext(str(Happened(kind).label)))
         form = gettext("%(did)s by %(who)s: %(title)s") if who else gettext("%(did)s: %(title)s")

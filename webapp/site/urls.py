@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path, register_converter
 
+from webapp.analyses.views import urlpatterns as analysis_pages
 from webapp.lib.path_names import ExportForm, PathName, PathWhole
 from webapp.site import probes
 from webapp.site.views.documentation import documentation
@@ -49,6 +50,6 @@ urlpatterns = [
     path("", include("webapp.hosts.urls")),
     path("", include("webapp.backend.urls")),
     path("", include("webapp.exactly_once.urls")),
-    path("", include("webapp.in_flight.urls")),
+    path("", include(analysis_pages())),
     path("", include("webapp.site.page_urls")),
 ]

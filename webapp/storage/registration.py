@@ -14,9 +14,9 @@ from ingest.storage.roots import Root
 from ingest.uris import BadUri, are_nested, canonical
 from webapp.accounts.models import User
 from webapp.fleet.models import Cluster
+from webapp.messages.rendering import localised
 from webapp.storage.auditing.audit_request import refuse_overlap, spellings
 from webapp.storage.models import StorageRoot
-from webapp.wording.translation import translated
 
 
 def placed(written: str, read_at: str) -> Root:
@@ -33,7 +33,7 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
     root, entered = placed(row.uri, row.read_at), "read_at" if row.read_at else "uri"
     row.uri, row.read_at = root.uri, root.read_at or ""
     if refused := refusal_of_tree(root.reading):
-        raise ValidationError({entered: translated(refused)})
+        raise ValidationError({entered: localised(refused)})
     others = StorageRoot.objects.exclude(pk=row.pk).values_list("uri", flat=True)
     try:
         for other in others:
@@ -87,7 +87,7 @@ def _outside(row: StorageRoot) -> str:
     except BadUri as error:
         raise ValidationError({"quarantine_uri": str(error)}) from error
     if refused := refusal_of_tree(uri):
-        raise ValidationError({"quarantine_uri": translated(refused)})
+        raise ValidationError({"quarantine_uri": localised(refused)})
     roots = [row.uri, *StorageRoot.objects.values_list("uri", flat=True)]
     if any(are_nested(uri, root) for root in roots):
         raise ValidationError({"quarantine_uri": gettext("It must lie outside all roots.")})

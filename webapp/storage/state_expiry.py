@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
-from django.utils.translation import gettext
-
+from ingest.messages import brief, message
 from ingest.metadata.errors import MetadataError
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.keyed_states import MOST_BYTES, described_states
 from ingest.metadata.pieces import Handle, KeyedState, Operator, Stream
-from spark_jobs.diagnosis.wording import brief
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.storage.xray.location import NotLocated, located, referred
@@ -53,12 +51,13 @@ class StateExpiry:
         if not known:
             return ""
         if not forever:
-            return gettext("Every keyed state that its newest checkpoint describes has a time-to-live.")
-        return gettext("%(forever)s of %(known)s keyed states have no time-to-live: %(named)s.") % {
-            "forever": len(forever),
-            "known": len(known),
-            "named": named_states(forever),
-        }
+            return message("Every keyed state that its newest checkpoint describes has a time-to-live.")
+        return message(
+            "{forever:number} of {known:number} keyed states have no time-to-live: {named:name}.",
+            forever=len(forever),
+            known=len(known),
+            named=named_states(forever),
+        )
 
     @property
     def forever(self) -> list[NamedState]:
@@ -75,17 +74,17 @@ def state_expiry(job: JobCurrent) -> StateExpiry:
     completed = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed", external_path__isnull=False)
     newest = completed.exclude(external_path="").order_by("-trigger_time").first()
     if newest is None or not newest.external_path:
-        return StateExpiry(why=gettext("No completed checkpoint of this job with a path is known."))
+        return StateExpiry(why=message("No completed checkpoint of this job with a path is known."))
     try:
         file = located(newest.external_path)
         if file.size is None or file.size > MOST_METADATA_BYTES:
-            return StateExpiry(why=gettext("The _metadata of its newest checkpoint is too large to be read for a page."))
+            return StateExpiry(why=message("The _metadata of its newest checkpoint is too large to be read for a page."))
         names = {one["vertex_id"]: one.get("name") or "" for one in (job.graph or {}).get("vertices") or ()}
         return StateExpiry(_states(file, names), newest.checkpoint_id)
     except (NotLocated, MetadataError) as error:
         return StateExpiry(why=str(error))
     except OSError:
-        return StateExpiry(why=gettext("The _metadata of its newest checkpoint is not there any more, or cannot be read."))
+        return StateExpiry(why=message("The _metadata of its newest checkpoint is not there any more, or cannot be read."))
 
 
 def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:

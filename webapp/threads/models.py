@@ -3,6 +3,7 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import scoped
+from webapp.messages.fields import MessageField, MessagesField
 from webapp.threads.choices import ThreadDumpState
 
 
@@ -22,11 +23,11 @@ class ThreadDump(models.Model):
     asked = models.PositiveSmallIntegerField(default=0, help_text="requests since it was wanted")
     state = models.CharField(max_length=16, choices=ThreadDumpState.choices, default=ThreadDumpState.WANTED)
     answered_at = models.DateTimeField(null=True)
-    note = models.TextField(blank=True, help_text="why there is no dump")
+    note = MessageField(blank=True, help_text="why there is no dump")
     taken_at = models.DateTimeField(null=True)
-    threads = models.JSONField(default=list)
+    threads = MessagesField(default=list)
     threads_left_out = models.BigIntegerField(default=0)
-    deadlocks = models.JSONField(default=list, help_text="sentences")
+    deadlocks = MessagesField(default=list, help_text="sentences")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "taskmanager_id"], name="thread_dump_key")]
@@ -52,7 +53,7 @@ class StartingThread(models.Model):
     state = models.CharField(max_length=16)
     deploying_at = models.DateTimeField(help_text="its deployment began")
     at = models.DateTimeField(help_text="by the JobManager's clock; the dump followed at once")
-    sentence = models.TextField(help_text="what the thread did")
+    sentence = MessageField(help_text="what the thread did")
     frames = models.JSONField(default=list)
 
     class Meta:

@@ -14,9 +14,9 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from webapp.findings.episodes import Span, episodes
 from webapp.findings.figures import figure_text
 from webapp.findings.overrides import limits_of
+from webapp.findings.threshold_names import threshold_name
 from webapp.fleet.models import JobCurrent
 from webapp.what_if.past_windows import PastWindows
-from webapp.wording.threshold_names import threshold_name
 
 _STEPS = (1, 2, 3, 5, 7)
 _FEW = 40

@@ -88,7 +88,7 @@ class Lease:
             row.failures += 1
             row.next_attempt_at = now + backoff(self.interval_s, row.failures)
             row.lease_until = row.leased_by = None
-            row.last_finished_at, row.last_error = now, error[:4000]
+            row.last_finished_at, row.last_error = now, error
             row.save(update_fields=["failures", "next_attempt_at", "lease_until", "leased_by", "last_finished_at", "last_error"])
         return True
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.db import models
 
 from webapp.lib.scoped_rows import fleet_wide, scoped
+from webapp.messages.fields import MessageField
 from webapp.work.querysets import DueWorkQuerySet
 
 
@@ -26,7 +27,7 @@ class DueWork(models.Model):
     last_started_at = models.DateTimeField(null=True)
     last_finished_at = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
-    last_error = models.TextField(null=True)
+    last_error = MessageField(null=True)
     request_id = models.CharField(max_length=64, default="", help_text="of the request that made it due; the next run takes it over")
     created_at = models.DateTimeField(auto_now_add=True, null=True, help_text="null: before that was noted")
 
@@ -67,7 +68,7 @@ class PipelineRun(models.Model):
     duration_ms = models.BigIntegerField(null=True)
     counts = models.JSONField(default=dict)
     log_tail = models.TextField(blank=True, help_text="last 64 KiB at most, credentials removed")
-    error = models.TextField(null=True)
+    error = MessageField(null=True)
     manifest_path = models.CharField(max_length=1000, null=True)
     request_id = models.CharField(max_length=64, default="", help_text="of the request that it is done for; empty where it is routine")
 
@@ -98,7 +99,7 @@ class Manifest(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.WRITTEN)
     rows = models.JSONField(default=dict, help_text="serving table → rows in it")
     changed = models.JSONField(default=dict, help_text="serving table → rows it changed")
-    restarted = models.TextField(null=True, help_text="why the lake counts as unread from here on; such a row stands for no run")
+    restarted = MessageField(null=True, help_text="why the lake counts as unread from here on; such a row stands for no run")
     created_at = models.DateTimeField(auto_now_add=True)
     loaded_at = models.DateTimeField(null=True)
 
@@ -150,7 +151,7 @@ class SkippedInput(models.Model):
     subject = models.CharField(max_length=300)
     reason = models.CharField(max_length=64)
     source = models.CharField(max_length=32, null=True)
-    detail = models.TextField(null=True)
+    detail = MessageField(null=True)
     as_of = models.DateTimeField()
 
     class Meta:
@@ -181,7 +182,7 @@ class PipelineAlarm(models.Model):
 
     code = models.CharField(max_length=64)
     subject = models.CharField(max_length=150)
-    detail = models.TextField()
+    detail = MessageField()
     since = models.DateTimeField()
     cleared_at = models.DateTimeField(null=True)
 

@@ -91,7 +91,7 @@ def abandon(key: str, now: datetime) -> int:
 
 def describe(error: BaseException) -> str:
     """One safe line about an error; our own errors already are sentences."""
-    text = redact(str(error)).strip() or type(error).__name__
+    text = redact(str(error)) or type(error).__name__
     return text if type(error).__module__.startswith(("webapp", "ingest", "spark_jobs")) else f"{type(error).__name__}: {text}"
 
 

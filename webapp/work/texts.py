@@ -8,6 +8,7 @@ import json
 import re
 from typing import Any
 
+from ingest.messages import Message, with_texts
 from ingest.redaction.documents import redact_texts
 from ingest.redaction.suspicion import is_suspicious
 from ingest.redaction.texts import redact
@@ -53,7 +54,9 @@ def clean_json(document: str | None) -> str | None:
 
 
 def storable(value: Any) -> Any:
-    """A text or a decoded JSON document, every text in it fit for every database."""
+    """A text, a message or a decoded JSON document, every text in it fit for every database."""
+    if isinstance(value, Message):
+        return with_texts(value, storable)
     if isinstance(value, str):
         return _SURROGATES.sub("\ufffd", value.replace("\x00", "\ufffd"))
     if isinstance(value, list):

@@ -13,9 +13,11 @@ from typing import Any
 
 from django.db import connection, models
 
+from ingest.redaction.texts import redact
 from spark_jobs.serving import ServingTable
 from webapp.lib.chunks import chunks
-from webapp.work.texts import bounded, clean_text, discreet_json, discreet_text
+from webapp.messages.fields import decoded, encoded
+from webapp.work.texts import bounded, clean_text, discreet_json, discreet_text, storable
 
 Row = Mapping[str, Any]
 Values = list[list[Any]]
@@ -97,7 +99,9 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
             if name in table.key:
                 return partial(bounded, longest=longest, unique=True) if longest else clean_text
             return lambda text: bounded(discreet_text(text), longest, unique=False) if longest else clean_text(discreet_text(text))
-        case "json":
+        case "message":
+            return _discreet_message
+        case "json" | "messages":
             return discreet_json
         case "real":
             return _finite
@@ -105,6 +109,11 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
             return connection.ops.adapt_datetimefield_value
         case _:
             return _as_is
+
+
+def _discreet_message(document: str | None) -> str | None:
+    shown = decoded(document)
+    return shown if shown is None else encoded(storable(redact(shown)))
 
 
 def _as_is(value: Any) -> Any:

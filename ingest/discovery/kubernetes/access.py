@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ingest.errors import Skipped
+from ingest.messages import message
 from ingest.regular_files import open_regular
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -38,7 +39,7 @@ def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
     """Read anew each time, since the token of a pod is replaced every hour. Raises ``Skipped``."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST", ""), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
-        raise Skipped("this process runs in no pod (KUBERNETES_SERVICE_HOST is not set); give a 'kubeconfig'")
+        raise Skipped(message("this process runs in no pod (KUBERNETES_SERVICE_HOST is not set); give a 'kubeconfig'"))
     token, ca = read_text(f"{folder}/token"), read_text(f"{folder}/ca.crt")
     try:
         namespace = read_text(f"{folder}/namespace")
@@ -54,12 +55,12 @@ def read_text(path: str) -> str:
         with open_regular(path) as file:
             content = file.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
-            raise Skipped(f"{path} is larger than 1 MiB")
+            raise Skipped(message("{path:message} is larger than 1 MiB", path=path))
         return content.decode().strip()
     except OSError as error:
-        raise Skipped(f"{path} cannot be opened ({error.strerror})") from error
+        raise Skipped(message("{path:message} cannot be opened ({strerror:name})", path=path, strerror=str(error.strerror))) from error
     except ValueError as error:
-        raise Skipped(f"{path} holds no text") from error
+        raise Skipped(message("{path:message} holds no text", path=path)) from error
 
 
 def checked_url(url: str) -> str:
@@ -70,7 +71,7 @@ def checked_url(url: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise Skipped("the address of the API server must be such as https://10.0.0.1:6443")
+        raise Skipped(message("the address of the API server must be such as https://10.0.0.1:6443"))
     return url.rstrip("/")
 
 
@@ -79,7 +80,7 @@ def context(ca: str, credentials: Credentials, *, verify: bool = True) -> ssl.SS
     try:
         made = ssl.create_default_context(cadata=ca or None)
     except (ssl.SSLError, ValueError) as error:
-        raise Skipped("the certificate authority of the API server is no PEM certificate") from error
+        raise Skipped(message("the certificate authority of the API server is no PEM certificate")) from error
     if not verify:
         made.check_hostname = False
         made.verify_mode = ssl.CERT_NONE
@@ -96,6 +97,6 @@ def _load(made: ssl.SSLContext, credentials: Credentials) -> None:
             file.write(f"{credentials.certificate}\n{credentials.key}\n")
         made.load_cert_chain(path, password="")  # an empty password keeps OpenSSL from asking for one on the terminal
     except (ssl.SSLError, OSError, ValueError) as error:
-        raise Skipped("the client certificate and its key do not load; both must be PEM, the key without a password") from error
+        raise Skipped(message("the client certificate and its key do not load; both must be PEM, the key without a password")) from error
     finally:
         Path(path).unlink(missing_ok=True)

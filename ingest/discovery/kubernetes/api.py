@@ -16,6 +16,7 @@ from yarl import URL
 from ingest import json_bounds
 from ingest.discovery.kubernetes.access import ApiServer
 from ingest.errors import Skipped
+from ingest.messages import message
 from ingest.network.clusters import RefusedAddress, checked_socket
 
 PAGE_BYTES = 32 * 1024 * 1024
@@ -31,8 +32,8 @@ LONGEST_PAUSE_S = 300
 class ApiFault(Skipped):
     """``status`` is 0 where no answer came. ``pause_s``: how long the server wants to be left alone."""
 
-    def __init__(self, message: str, status: int = 0, pause_s: float = 0) -> None:
-        super().__init__(message)
+    def __init__(self, text: str, status: int = 0, pause_s: float = 0) -> None:
+        super().__init__(text)
         self.status, self.pause_s = status, pause_s
 
 
@@ -77,12 +78,15 @@ class Api:
                 async for piece in response.content.iter_any():
                     content += piece
                     if len(content) > PAGE_BYTES:
-                        raise ApiFault(f"{path} answers more than {PAGE_BYTES >> 20} MiB", response.status)
+                        raise ApiFault(
+                            message("{path:name} answers more than {page_bytes:number} MiB", path=path, page_bytes=PAGE_BYTES >> 20),
+                            response.status,
+                        )
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._fault(error, path) from error
         document = _decoded(bytes(content), PAGE_VALUES, path)
         if not isinstance(document.get("items"), list) or not isinstance(document.get("metadata"), dict):
-            raise ApiFault(f"{path} answers something that is no list of Kubernetes", 200)
+            raise ApiFault(message("{path:name} answers something that is no list of Kubernetes", path=path), 200)
         return document
 
     async def watch(self, path: str, parameters: dict[str, str], within_s: float) -> AsyncIterator[Change]:
@@ -98,7 +102,9 @@ class Api:
                         taken += len(piece)
                         *lines, rest = (rest + piece).split(b"\n")
                         if taken > WATCH_BYTES or len(rest) > OBJECT_BYTES or any(len(line) > OBJECT_BYTES for line in lines):
-                            raise ApiFault(f"{path} sends more changes, or a larger object, than is read at a time", 200)
+                            raise ApiFault(
+                                message("{path:name} sends more changes, or a larger object, than is read at a time", path=path), 200
+                            )
                         for line in filter(bytes.strip, lines):
                             yield _change(line, path)
         except TimeoutError:
@@ -122,28 +128,40 @@ class Api:
         pause_s = _seconds(response.headers.get("Retry-After", ""))
         status = response.status
         response.close()
-        message = _MEANING.get(status) or f"HTTP {status}"
-        raise ApiFault(f"{path} is answered by {message}", status, pause_s)
+        meaning = _MEANING.get(status) or message("HTTP {status:number}", status=status)
+        raise ApiFault(message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning), status, pause_s)
 
     def _fault(self, error: Exception, path: str) -> ApiFault:
         host = self._server.url
         if isinstance(error, TimeoutError):
-            return ApiFault(f"{path} is not answered within {PAGE_TIMEOUT_S:g} s by {host}")
+            return ApiFault(
+                message(
+                    "{path:name} is not answered within {page_timeout_s:number} s by {host:name}",
+                    path=path,
+                    page_timeout_s=PAGE_TIMEOUT_S,
+                    host=host,
+                )
+            )
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | aiohttp.ClientSSLError):
-            return ApiFault(f"no trusted TLS connection to {host} comes about; check certificate authority, client certificate and name")
+            return ApiFault(
+                message(
+                    "no trusted TLS connection to {host:name} comes about; check certificate authority, client certificate and name",
+                    host=host,
+                )
+            )
         if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, RefusedAddress):
-            return ApiFault(f"{host} is not asked: {error.os_error.strerror}")
+            return ApiFault(message("{host:name} is not asked: {strerror:name}", host=host, strerror=str(error.os_error.strerror)))
         if isinstance(error, aiohttp.ClientConnectorError):
-            return ApiFault(f"{host} cannot be reached")
-        return ApiFault(f"{host} does not answer {path} whole")
+            return ApiFault(message("{host:name} cannot be reached", host=host))
+        return ApiFault(message("{host:name} does not answer {path:name} whole", host=host, path=path))
 
 
 _MEANING = {
-    401: "HTTP 401: the token or certificate is not known to the API server, or has expired",
-    403: "HTTP 403: RBAC does not allow 'list' and 'watch' of it",
-    404: "HTTP 404: there is no such resource; is its CustomResourceDefinition installed?",
-    410: "HTTP 410: that version is not kept any more",
-    429: "HTTP 429: the API server has too much to do",
+    401: message("HTTP 401: the token or certificate is not known to the API server, or has expired"),
+    403: message("HTTP 403: RBAC does not allow 'list' and 'watch' of it"),
+    404: message("HTTP 404: there is no such resource; is its CustomResourceDefinition installed?"),
+    410: message("HTTP 410: that version is not kept any more"),
+    429: message("HTTP 429: the API server has too much to do"),
 }
 
 
@@ -151,12 +169,12 @@ def _change(line: bytes, path: str) -> Change:
     document = _decoded(line, OBJECT_VALUES, path)
     kind, found = document.get("type"), document.get("object")
     if not isinstance(kind, str) or not isinstance(found, dict):
-        raise ApiFault(f"{path} sends something that is no change of a watch", 200)
+        raise ApiFault(message("{path:name} sends something that is no change of a watch", path=path), 200)
     if kind == "ERROR":
         code = found.get("code")
         status = code if isinstance(code, int) else 0
-        message = _MEANING.get(status) or f"an error of its watch ({status})"
-        raise ApiFault(f"{path} is answered by {message}", status)
+        meaning = _MEANING.get(status) or message("an error of its watch ({status:number})", status=status)
+        raise ApiFault(message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning), status)
     return Change(kind, found)
 
 
@@ -164,11 +182,11 @@ def _decoded(content: bytes, most: int, path: str) -> dict[str, Any]:
     try:
         document = json_bounds.decoded(content, most)[0]
     except json_bounds.TooManyValues as error:
-        raise ApiFault(f"{path} was not read: {error}", 200) from error
+        raise ApiFault(message("{path:name} was not read: {error:text}", path=path, error=str(error)), 200) from error
     except (json.JSONDecodeError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ApiFault(f"{path} answers no whole JSON document", 200) from error
+        raise ApiFault(message("{path:name} answers no whole JSON document", path=path), 200) from error
     if not isinstance(document, dict):
-        raise ApiFault(f"{path} answers something that is no object of Kubernetes", 200)
+        raise ApiFault(message("{path:name} answers something that is no object of Kubernetes", path=path), 200)
     return document
 
 

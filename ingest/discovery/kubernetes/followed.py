@@ -12,6 +12,7 @@ from typing import Any
 
 from ingest.discovery.kubernetes.api import Api, ApiFault
 from ingest.errors import Skipped
+from ingest.messages import message
 
 PAGE = 250
 MAX_OBJECTS = 20_000
@@ -44,7 +45,14 @@ class Followed:
     async def take(self, api: Api, now_s: Callable[[], float] = time.monotonic) -> None:
         """Raises ``ApiFault``, and keeps what it held."""
         if now_s() < self.not_before_s:
-            raise ApiFault(f"{self.path} is not asked for {self.not_before_s - now_s():.0f} s, as the API server wants it", 429)
+            raise ApiFault(
+                message(
+                    "{path:name} is not asked for {not_before_s:count} s, as the API server wants it",
+                    path=self.path,
+                    not_before_s=self.not_before_s - now_s(),
+                ),
+                429,
+            )
         try:
             if self.version and now_s() - self.listed_at_s < LIST_AGAIN_S:
                 try:
@@ -78,16 +86,23 @@ class Followed:
             page = await api.page(self.path, asked)
             seen += len(page["items"])
             if seen > MAX_OBJECTS:
-                raise ApiFault(f"{self.path} lists more than {MAX_OBJECTS:,} objects; narrow it by 'namespaces' or 'selector'", 200)
+                raise ApiFault(
+                    message(
+                        "{path:name} lists more than {max_objects:count} objects; narrow it by 'namespaces' or 'selector'",
+                        path=self.path,
+                        max_objects=MAX_OBJECTS,
+                    ),
+                    200,
+                )
             for one in page["items"]:
                 self._put(found, one)
             more, version = page["metadata"].get("continue") or "", page["metadata"].get("resourceVersion") or ""
             if not isinstance(version, str) or not isinstance(more, str):
-                raise ApiFault(f"{self.path} lists without a version", 200)
+                raise ApiFault(message("{path:name} lists without a version", path=self.path), 200)
             if not more:
                 return found, version
             if more == asked.get("continue") or not page["items"]:
-                raise ApiFault(f"{self.path} lists the same page for ever", 200)
+                raise ApiFault(message("{path:name} lists the same page for ever", path=self.path), 200)
             asked["continue"] = more
 
     async def _changes(self, api: Api) -> None:
@@ -103,17 +118,27 @@ class Followed:
         async for change in api.watch(self.path, asked, WATCH_WITHIN_S):
             taken += 1
             if taken > MAX_CHANGES:
-                raise ApiFault(f"{self.path} sends more than {MAX_CHANGES:,} changes at a time", 200)
+                raise ApiFault(
+                    message("{path:name} sends more than {max_changes:count} changes at a time", path=self.path, max_changes=MAX_CHANGES),
+                    200,
+                )
             if change.type == "DELETED":
                 self.objects.pop(_key(change.object), None)
             elif change.type in ("ADDED", "MODIFIED"):
                 self._put(self.objects, change.object)
                 if len(self.objects) > MAX_OBJECTS:
-                    raise ApiFault(f"{self.path} holds more than {MAX_OBJECTS:,} objects; narrow it by 'namespaces' or 'selector'", 200)
+                    raise ApiFault(
+                        message(
+                            "{path:name} holds more than {max_objects:count} objects; narrow it by 'namespaces' or 'selector'",
+                            path=self.path,
+                            max_objects=MAX_OBJECTS,
+                        ),
+                        200,
+                    )
             metadata = change.object.get("metadata")
             version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
             if not isinstance(version, str) or not version:
-                raise ApiFault(f"{self.path} sends a change without a version", 200)
+                raise ApiFault(message("{path:name} sends a change without a version", path=self.path), 200)
             self.version = version
 
     def _put(self, into: dict[str, Kept], found: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from ingest.discovery.documents import from_yaml
 from ingest.discovery.kubernetes.access import ApiServer, Credentials, checked_url, context, read_text
 from ingest.errors import Skipped
+from ingest.messages import message
 
 MAX_NAMED = 1_000
 
@@ -20,21 +21,21 @@ def read_kubeconfig(path: str, named: str = "") -> ApiServer:
     """``named``: a context, else ``current-context``. Raises ``Skipped`` with what is wrong; no secret is part of it."""
     document = from_yaml(read_text(path).encode())
     if not isinstance(document, dict):
-        raise Skipped(f"{path} is no kubeconfig: names with values are expected")
+        raise Skipped(message("{path:name} is no kubeconfig: names with values are expected", path=path))
     folder = Path(path).parent
     wanted = named or _text(document, "current-context")
     if not wanted:
-        raise Skipped(f"{path} has no current-context: say which 'context' of it")
+        raise Skipped(message("{path:name} has no current-context: say which 'context' of it", path=path))
     chosen = _named(document, "contexts", "context", wanted)
     cluster = _named(document, "clusters", "cluster", _text(chosen, "cluster"))
     user = _named(document, "users", "user", _text(chosen, "user")) if _text(chosen, "user") else {}
     url = checked_url(_text(cluster, "server"))
     credentials = _credentials(user, folder)
     if _text(cluster, "proxy-url"):
-        raise Skipped("its cluster has a 'proxy-url', and Weir goes through no proxy")
+        raise Skipped(message("its cluster has a 'proxy-url', and Weir goes through no proxy"))
     if url.startswith("http:"):
         if credentials != Credentials():
-            raise Skipped("its server is asked by plain HTTP, and credentials are only sent by HTTPS")
+            raise Skipped(message("its server is asked by plain HTTP, and credentials are only sent by HTTPS"))
         return ApiServer(url, None, namespace=_text(chosen, "namespace"))
     verify = cluster.get("insecure-skip-tls-verify") is not True
     tls = context(_content(cluster, "certificate-authority", folder), credentials, verify=verify)
@@ -45,17 +46,21 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
     for key in ("exec", "auth-provider"):
         if user.get(key):
             raise Skipped(
-                f"its user signs in by {key!r}, and no program that a file names is run: use a service account's token or a certificate"
+                message(
+                    "its user signs in by {key:text}, and no program that a file names is run: use "
+                    "a service account's token or a certificate",
+                    key=f"{key!r}",
+                )
             )
     if user.get("username") or user.get("password"):
-        raise Skipped("its user has a password, which API servers take no more since 1.19: use a token or a certificate")
+        raise Skipped(message("its user has a password, which API servers take no more since 1.19: use a token or a certificate"))
     certificate, key = _content(user, "client-certificate", folder), _content(user, "client-key", folder)
     if bool(certificate) != bool(key):
-        raise Skipped("its user has one of client certificate and key; both belong together")
+        raise Skipped(message("its user has one of client certificate and key; both belong together"))
     token_file = _text(user, "tokenFile")
     token = read_text(str(folder / token_file)) if token_file else _text(user, "token")
     if any(character.isspace() or not character.isprintable() or ord(character) > 126 for character in token):
-        raise Skipped("its token holds characters that no token has")
+        raise Skipped(message("its token holds characters that no token has"))
     return Credentials(token, certificate, key)
 
 
@@ -66,7 +71,7 @@ def _content(given: dict[str, Any], key: str, folder: Path) -> str:
         try:
             return base64.b64decode(data, validate=True).decode()
         except (binascii.Error, ValueError) as error:
-            raise Skipped(f"its {key}-data is no base64 of PEM") from error
+            raise Skipped(message("its {key:message}-data is no base64 of PEM", key=key)) from error
     path = _text(given, key)
     return read_text(str(folder / path)) if path else ""
 
@@ -77,11 +82,11 @@ def _named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[st
         if isinstance(one, dict) and one.get("name") == name:
             found = one.get(inner)
             return found if isinstance(found, dict) else {}
-    raise Skipped(f"it has no entry {name[:100]!r} in {key}")
+    raise Skipped(message("it has no entry {name:text} in {key:message}", name=f"{name[:100]!r}", key=key))
 
 
 def _text(given: dict[str, Any], key: str, longest: int = 64 * 1024) -> str:
     text = given.get(key) or ""
     if not isinstance(text, str) or len(text) > longest or "\0" in text:
-        raise Skipped(f"its {key!r} is no text")
+        raise Skipped(message("its {key:text} is no text", key=f"{key!r}"))
     return text

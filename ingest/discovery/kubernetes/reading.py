@@ -12,6 +12,7 @@ from ingest.discovery.kubernetes.kubeconfig import read_kubeconfig
 from ingest.discovery.sources import OWN_NAMESPACE, KubernetesSource, RefusedTarget
 from ingest.discovery.target_groups import MAX_TARGETS, Target
 from ingest.errors import Skipped
+from ingest.messages import message
 
 MAX_HELD = 50
 FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
@@ -38,7 +39,12 @@ RESOURCES = {
         "deployments", CORE, "events", objects.event, True, ((_FIELDS, "involvedObject.apiVersion=flink.apache.org/v1beta1"),)
     ),
     "services": Resource(
-        "services", CORE, "services", objects.rest_service, False, ((_LABELS, f"type in ({objects.NATIVE},{objects.STANDALONE})"),)
+        "services",
+        CORE,
+        "services",
+        objects.rest_service,
+        False,
+        ((_LABELS, message("type in ({native:name},{standalone:name})", native=objects.NATIVE, standalone=objects.STANDALONE)),),
     ),
     "leaders": Resource("leaders", CORE, "configmaps", objects.leader, False, ((_LABELS, "configmap-type=high-availability"),)),
 }
@@ -92,12 +98,16 @@ async def _read(
         # A CustomResourceDefinition that is not installed; while an API server starts it may also just not know of it yet.
         is_not_installed = result.status == 404 and resource.group == FLINK and not is_there and not source.read
         if not is_not_installed and not (resource.optional and result.status in (403, 404)):
-            raise Skipped(f"{result}; or leave {resource.part} out of its 'read'") if result.status == 403 else result
+            raise (
+                Skipped(message("{result:name}; or leave {part:name} out of its 'read'", result=str(result), part=resource.part))
+                if result.status == 403
+                else result
+            )
         one.objects.clear()
         one.version = ""
         unread.add(into)
         if result.status != 404:
-            notes.append(RefusedTarget(one.path, f"{result}; {_WITHOUT[into]}"))
+            notes.append(RefusedTarget(one.path, message("{result:name}; {without:message}", result=str(result), without=_WITHOUT[into])))
     found = Found()
     for into, _resource, namespace in asked:
         listed = followed[into, namespace].objects.values()
@@ -107,15 +117,17 @@ async def _read(
             found.events = [*(found.events or ()), *listed]
     made, unled = targets(source, found)
     if len(made) > MAX_TARGETS:
-        raise Skipped(f"it lists more than {MAX_TARGETS:,} clusters; narrow it by 'namespaces' or 'selector'")
+        raise Skipped(
+            message("it lists more than {max_targets:count} clusters; narrow it by 'namespaces' or 'selector'", max_targets=MAX_TARGETS)
+        )
     return made, [*notes, *unled]
 
 
 _WITHOUT = {
-    "session_jobs": "jobs of session clusters are known from REST only",
-    "snapshots": "savepoints of the operator are known from its other resources only",
-    "events": "when the operator upgraded a job is known from its status only",
-    "deployments": "none is taken to be there",
+    "session_jobs": message("jobs of session clusters are known from REST only"),
+    "snapshots": message("savepoints of the operator are known from its other resources only"),
+    "events": message("when the operator upgraded a job is known from its status only"),
+    "deployments": message("none is taken to be there"),
 }
 
 
@@ -132,6 +144,11 @@ def _in(source: KubernetesSource, server: ApiServer) -> list[str]:
     wanted: list[str] = []
     for namespace in source.namespaces:
         if namespace == OWN_NAMESPACE and not server.namespace:
-            raise Skipped(f"{OWN_NAMESPACE} is given as namespace, and neither the service account nor the context has one")
+            raise Skipped(
+                message(
+                    "{own_namespace:name} is given as namespace, and neither the service account nor the context has one",
+                    own_namespace=OWN_NAMESPACE,
+                )
+            )
         wanted.append(server.namespace if namespace == OWN_NAMESPACE else namespace)
     return list(dict.fromkeys(wanted)) or [""]

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ingest.errors import Skipped
 from ingest.flink_ids import is_flink_id
+from ingest.messages import message
 from ingest.traces import shortened
 
 LONG_MAX = 2**63 - 1
@@ -40,7 +41,7 @@ class Fields:
 
     def __init__(self, value: Any, place: str = "") -> None:
         if not isinstance(value, dict):
-            raise Skipped(f"{place or 'answer'}: expected an object, got {_shown(value)}")
+            raise Skipped(message("{place:name}: expected an object, got {shown:message}", place=place or "answer", shown=_shown(value)))
         self._object = value
         self.place = place
 
@@ -53,7 +54,7 @@ class Fields:
         return self._find(names)[1]
 
     def text(self, *names: str) -> str | None:
-        return clean_text(self._of_type(names, str, "a text"))
+        return clean_text(self._of_type(names, str, message("a text")))
 
     def upper(self, *names: str) -> str | None:
         """A text that Flink writes in either case; ``None`` also where it is empty."""
@@ -61,15 +62,15 @@ class Fields:
 
     def trace(self, *names: str) -> str | None:
         """A stack trace: of a long one the innermost cause is kept too."""
-        written = self._of_type(names, str, "a text")
+        written = self._of_type(names, str, message("a text"))
         return clean_text(written and shortened(written, MAX_TEXT_CHARS))
 
     def flag(self, *names: str) -> bool | None:
-        return self._of_type(names, bool, "true or false")
+        return self._of_type(names, bool, message("true or false"))
 
     def whole(self, *names: str) -> int | None:
         """A count, size or duration: a whole number, ``None`` where negative or Long.MAX."""
-        return self._read(names, whole, "a whole number")
+        return self._read(names, whole, message("a whole number"))
 
     def duration_ms(self, *names: str) -> int | None:
         """Milliseconds; ``None`` also where they are more than a hundred years."""
@@ -78,26 +79,26 @@ class Fields:
 
     def real(self, *names: str) -> float | None:
         """A number that is never negative; ``None`` where NaN, infinite or negative."""
-        return self._read(names, real, "a number")
+        return self._read(names, real, message("a number"))
 
     def instant(self, *names: str) -> datetime | None:
         """Epoch milliseconds as UTC; ``None`` where 0 or negative (never happened) or Long.MAX."""
-        return self._read(names, instant, "a time in epoch milliseconds")
+        return self._read(names, instant, message("a time in epoch milliseconds"))
 
     def the_text(self, *names: str) -> str:
-        return self._required(self.text(*names), names, "a text")
+        return self._required(self.text(*names), names, message("a text"))
 
     def the_whole(self, *names: str) -> int:
-        return self._required(self.whole(*names), names, "a whole number")
+        return self._required(self.whole(*names), names, message("a whole number"))
 
     def the_instant(self, *names: str) -> datetime:
-        return self._required(self.instant(*names), names, "a time in epoch milliseconds")
+        return self._required(self.instant(*names), names, message("a time in epoch milliseconds"))
 
     def the_flink_id(self, *names: str) -> str:
         """The id of a job or vertex. Raises ``Skipped`` for any other text, since ids become parts of addresses."""
         found = self.the_text(*names)
         if not is_flink_id(found):
-            raise self._unexpected(names[0], "an id of 32 hex digits", found)
+            raise self._unexpected(names[0], message("an id of 32 hex digits"), found)
         return found
 
     def object(self, *names: str) -> "Fields | None":
@@ -106,7 +107,7 @@ class Fields:
 
     def the_object(self, *names: str) -> "Fields":
         found = self.object(*names)
-        return self._required(found, names, "an object")
+        return self._required(found, names, message("an object"))
 
     def items(self, *names: str) -> list[tuple[str, Any]]:
         """Elements of a list with their places; empty where absent. Elements are not looked at."""
@@ -141,20 +142,38 @@ class Fields:
         return f"{self.place}.{name}" if self.place else name
 
     def _unexpected(self, name: str, expected: str, value: Any) -> Skipped:
-        return Skipped(f"{self._at(name)}: expected {expected}, got {_shown(value)}")
+        return Skipped(
+            message(
+                "{at:name}: expected {expected:message}, got {shown:message}", at=self._at(name), expected=expected, shown=_shown(value)
+            )
+        )
 
     def _required(self, found: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
         if found is None:
-            raise Skipped(f"{self._at(names[0])}: expected {expected}, got {_shown(self.raw(*names))}")
+            raise Skipped(
+                message(
+                    "{at:name}: expected {expected:message}, got {shown:message}",
+                    at=self._at(names[0]),
+                    expected=expected,
+                    shown=_shown(self.raw(*names)),
+                )
+            )
         return found
 
 
 def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
     """Elements of a JSON list, each with its place. Raises ``Skipped`` where it is no list."""
     if not isinstance(value, list):
-        raise Skipped(f"{place or 'answer'}: expected a list, got {_shown(value)}")
+        raise Skipped(message("{place:message}: expected a list, got {shown:message}", place=place or "answer", shown=_shown(value)))
     if len(value) > MAX_ELEMENTS:
-        raise Skipped(f"{place or 'answer'}: expected at most {MAX_ELEMENTS:,} elements, got {len(value):,}")
+        raise Skipped(
+            message(
+                "{place:message}: expected at most {max_elements:count} elements, got {value:count}",
+                place=place or "answer",
+                max_elements=MAX_ELEMENTS,
+                value=len(value),
+            )
+        )
     return [(f"{place}[{index}]", item) for index, item in enumerate(value)]
 
 
@@ -238,5 +257,9 @@ def _shown(value: Any) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, bool | float | int):
-        return f"{type(value).__name__} {str(value)[:40]}" if not isinstance(value, int) or abs(value) < 10**40 else "a huge number"
-    return {"str": "a text", "list": "a list", "dict": "an object"}.get(type(value).__name__, type(value).__name__)
+        return (
+            f"{type(value).__name__} {str(value)[:40]}" if not isinstance(value, int) or abs(value) < 10**40 else message("a huge number")
+        )
+    return {"str": message("a text"), "list": message("a list"), "dict": message("an object")}.get(
+        type(value).__name__, type(value).__name__
+    )

@@ -2,26 +2,28 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import brief, message
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.phases import HOLD_S, cost_of, holder_of, phase_finding, phase_thresholds
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import brief
 
 RULE = "checkpoint.alignment"
 
 
 @rule(
     RULE,
-    "Slow alignment",
-    "The time between the first and the last barrier of a task dominates the checkpoints' duration.",
+    message("Slow alignment"),
+    message("The time between the first and the last barrier of a task dominates the checkpoints' duration."),
     hold_s=HOLD_S,
     thresholds=phase_thresholds(
         RULE,
         "alignment",
         5_000,
-        "While it aligns, a task takes no records from channels whose barrier has come: seconds of that are seen as latency downstream.",
+        message(
+            "While it aligns, a task takes no records from channels whose barrier has come: seconds of that are seen as latency downstream."
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -30,18 +32,25 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     holder = holder_of(cost)
     slowest = cost.slow[-1]
-    at = brief(slowest.slowest_vertex_name or "the slowest task")
-    why = (
-        f"Some channels carry more than others or come from slower tasks, so their barriers reach {at} late; "
-        "channels whose barrier has arrived are blocked until then."
+    at = brief(slowest.slowest_vertex_name or message("the slowest task"))
+    why = message(
+        "Some channels carry more than others or come from slower tasks, so their "
+        "barriers reach {at:name} late; channels whose barrier has arrived are blocked "
+        "until then.",
+        at=at,
     )
-    pressed = f" Back-pressure from {holder.brief} stretches the gap." if holder else ""
-    unaligned = " The checkpoints are unaligned: the wait costs no latency, but the records in flight become part of them."
+    pressed = message(" Back-pressure from {brief:name} stretches the gap.", brief=holder.brief) if holder else ""
+    unaligned = message(" The checkpoints are unaligned: the wait costs no latency, but the records in flight become part of them.")
     yield phase_finding(
         cost,
         why + pressed + (unaligned if slowest.unaligned else ""),
-        f"Compare the input channels and the upstream subtasks of {at}: skewed keys, one slow host, one source partition with a backlog. "
-        "execution.checkpointing.aligned-checkpoint-timeout lets barriers overtake records when alignment takes too long.",
+        message(
+            "Compare the input channels and the upstream subtasks of {at:name}: skewed "
+            "keys, one slow host, one source partition with a backlog. "
+            "execution.checkpointing.aligned-checkpoint-timeout lets barriers overtake "
+            "records when alignment takes too long.",
+            at=at,
+        ),
         _processed(slowest),
     )
 
@@ -49,5 +58,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _processed(checkpoint: CheckpointSample) -> Iterator[Evidence]:
     """What came between the first and the last barrier (Flink 1.12 and later): with even channels next to nothing does."""
     if checkpoint.processed_bytes:
-        note = f"checkpoint {checkpoint.checkpoint_id}, all subtasks together: channels that carry more than others are a sign of skew"
-        yield Evidence("processed during alignment", checkpoint.processed_bytes, "bytes", at_ms=checkpoint.ended_ms, note=note)
+        note = message(
+            "checkpoint {checkpoint_id:number}, all subtasks together: channels that carry more than others are a sign of skew",
+            checkpoint_id=checkpoint.checkpoint_id,
+        )
+        yield Evidence(message("processed during alignment"), checkpoint.processed_bytes, "bytes", at_ms=checkpoint.ended_ms, note=note)

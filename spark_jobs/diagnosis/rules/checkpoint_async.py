@@ -2,38 +2,49 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import brief, message
 from spark_jobs.diagnosis.findings import Finding
 from spark_jobs.diagnosis.phases import HOLD_S, PhaseCost, cost_of, phase_finding, phase_ms, phase_thresholds
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import brief, bytes_text
 
 RULE = "checkpoint.async"
 
 
 @rule(
     RULE,
-    "Slow upload",
-    "Writing the state to the checkpoint storage dominates the checkpoints' duration.",
+    message("Slow upload"),
+    message("Writing the state to the checkpoint storage dominates the checkpoints' duration."),
     hold_s=HOLD_S,
     thresholds=phase_thresholds(
         RULE,
         "async",
         30_000,
-        "It runs beside the processing and harms only when it nears the interval or the time-out: half of the usual interval of a minute.",
+        message(
+            "It runs beside the processing and harms only when it nears the interval or "
+            "the time-out: half of the usual interval of a minute."
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     cost = cost_of(window, RULE, "async", limits)
     if not cost:
         return
-    at = brief(cost.slow[-1].slowest_vertex_name or "the slowest task")
+    at = brief(cost.slow[-1].slowest_vertex_name or message("the slowest task"))
     yield phase_finding(
         cost,
-        f"{at} needs long to write its state: much state, many small files, or a checkpoint storage or network that is slow.{_rate(cost)}",
-        "Compare the hosts of the slowest subtasks and the throughput of the storage at that time. Incremental checkpoints, fewer state "
-        "files (file merging from 1.20 on) and more parallelism make the part of each task smaller.",
+        message(
+            "{at:name} needs long to write its state: much state, many small files, or a "
+            "checkpoint storage or network that is slow.{rate:message}",
+            at=at,
+            rate=_rate(cost),
+        ),
+        message(
+            "Compare the hosts of the slowest subtasks and the throughput of the storage "
+            "at that time. Incremental checkpoints, fewer state files (file merging from "
+            "1.20 on) and more parallelism make the part of each task smaller."
+        ),
     )
 
 
@@ -44,4 +55,9 @@ def _rate(cost: PhaseCost) -> str:
     took = phase_ms(newest, "async")
     if not size or not took:
         return ""
-    return f" Checkpoint {newest.checkpoint_id} wrote {bytes_text(size)} in all, {bytes_text(size * 1000 / took)} per second."
+    return message(
+        " Checkpoint {checkpoint_id:number} wrote {size:bytes} in all, {size2:bytes} per second.",
+        checkpoint_id=newest.checkpoint_id,
+        size=size,
+        size2=size * 1000 / took,
+    )

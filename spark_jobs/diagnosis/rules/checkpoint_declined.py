@@ -7,6 +7,7 @@ Refusals before the start (outcome ``preflight``) and checkpoints dropped by a c
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ingest.messages import brief, list_text, message, plural, subtask_text
 from spark_jobs.diagnosis.checkpoint_history import name_of
 from spark_jobs.diagnosis.checkpoint_reasons import ReasonWords, words_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
@@ -17,7 +18,6 @@ from spark_jobs.diagnosis.stack_traces import condensed, without_middle
 from spark_jobs.diagnosis.statistics import counts_of, largest_group
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import brief, count_text, list_text, subtask_text
 
 RULE = "checkpoint.declined"
 DECLINES_SHOWN = 20
@@ -27,8 +27,8 @@ EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
 
 @rule(
     RULE,
-    "Checkpoints declined",
-    "Tasks refused or failed their part of a checkpoint.",
+    message("Checkpoints declined"),
+    message("Tasks refused or failed their part of a checkpoint."),
     hold_s=HOLD_S,
     thresholds=loss_thresholds(RULE),
 )
@@ -45,11 +45,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         "info" if harmless else severity_of(found, RULE, limits),
         "high" if declines else "medium",
-        title=f"{counted(found.lost)} declined{_by_whom(declines)}",
+        title=message("{counted:message} declined{by_whom:message}", counted=counted(found.lost), by_whom=_by_whom(declines)),
         cause=_cause(words, _exception(found)),
-        next_step=f"{words.next_step} {consequence(found)}",
+        next_step=message("{next_step:message} {consequence:message}", next_step=words.next_step, consequence=consequence(found)),
         seen_at_ms=newest.ended_ms,
-        evidence=(*loss_evidence(found, RULE, limits, "declined checkpoints"), *_who(found, declines)),
+        evidence=(*loss_evidence(found, RULE, limits, message("declined checkpoints")), *_who(found, declines)),
         related=_hosts(declines),
         data={
             "checkpoints": ids(found.lost),
@@ -66,9 +66,13 @@ def _by_whom(declines: list[dict[str, Any]]) -> str:
     task, _ = largest_group([_task(decline) for decline in declines])
     hosts = sorted({decline["host"] for decline in declines if decline.get("host") and _task(decline) == task})
     others = len({_task(decline) for decline in declines}) - 1
-    where = f" on {list_text(hosts)}" if hosts else ""
-    besides = f" and {count_text(others, 'other subtask')}" if others else ""
-    return f" by {task}{where}{besides}"
+    where = message(" on {hosts:name}", hosts=list_text(hosts)) if hosts else ""
+    besides = (
+        message(" and {others:message}", others=plural(others, "{count:count} other subtask", "{count:count} other subtasks"))
+        if others
+        else ""
+    )
+    return message(" by {task:name}{where:message}{besides:message}", task=task, where=where, besides=besides)
 
 
 def _task(decline: Mapping[str, Any]) -> str:
@@ -82,32 +86,44 @@ def _exception(found: Losses) -> str | None:
 
 
 def _cause(words: ReasonWords, exception: str | None) -> str:
-    return f"{words.means} It threw: {without_middle(exception.splitlines()[0], FIRST_LINE_CHARS)}" if exception else words.means
+    return (
+        message(
+            "{means:message} It threw: {without_middle:text}",
+            means=words.means,
+            without_middle=without_middle(exception.splitlines()[0], FIRST_LINE_CHARS),
+        )
+        if exception
+        else words.means
+    )
 
 
 def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
     newest, at_ms = found.newest, found.newest.ended_ms
     if declines:
         last = declines[-1]
-        note = f"{name_of(newest)}, attempt {last['attempt']}" if last.get("attempt") is not None else name_of(newest)
-        yield Evidence("declined by", _task(last), at_ms=at_ms, note=note)
+        note = (
+            message("{name_of:message}, attempt {last:name}", name_of=name_of(newest), last=str(last["attempt"]))
+            if last.get("attempt") is not None
+            else name_of(newest)
+        )
+        yield Evidence(message("declined by"), _task(last), at_ms=at_ms, note=note)
         if last.get("host"):
-            yield Evidence("host", last["host"], at_ms=at_ms, note=last.get("container") or "")
+            yield Evidence(message("host"), last["host"], at_ms=at_ms, note=last.get("container") or "")
     for part in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
         # REST does not say who declined; a subtask that had acknowledged did not.
-        name = brief(part.get("vertex_name") or part.get("vertex_id") or "unnamed tasks")
+        name = brief(part.get("vertex_name") or part.get("vertex_id") or message("unnamed tasks"))
         indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
-        note = f"subtasks {indexes}; among those is the one that declined" if indexes else ""
-        yield Evidence(f"not acknowledged by {name}", part.get("count"), "count", at_ms=at_ms, note=note)
+        note = message("subtasks {indexes:name}; among those is the one that declined", indexes=indexes) if indexes else ""
+        yield Evidence(message("not acknowledged by {name:name}", name=name), part.get("count"), "count", at_ms=at_ms, note=note)
     if newest.reason:
-        yield Evidence("reason", newest.reason, at_ms=at_ms, note=newest.reason_text or "")
+        yield Evidence(message("reason"), newest.reason, at_ms=at_ms, note=newest.reason_text or "")
     exception = _exception(found)
     if exception:
-        yield Evidence("exception", condensed(exception, EXCEPTION_CHARS), at_ms=at_ms)
+        yield Evidence(message("exception"), condensed(exception, EXCEPTION_CHARS), at_ms=at_ms)
     if declines and declines[-1].get("log_line"):
-        yield Evidence("log line", declines[-1]["log_line"], at_ms=at_ms)
+        yield Evidence(message("log line"), declines[-1]["log_line"], at_ms=at_ms)
 
 
 def _hosts(declines: Iterable[Mapping[str, Any]]) -> Iterator[Related]:
     for host, count in counts_of(decline["host"] for decline in declines if decline.get("host")).items():
-        yield Related("host", host, count_text(count, "decline"))
+        yield Related("host", host, plural(count, "{count:count} decline", "{count:count} declines"))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ingest.messages import brief, join_messages, list_text, message
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related
@@ -12,7 +13,6 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.topology import Topology
-from spark_jobs.diagnosis.wording import brief, list_text, ms_text
 
 RULE = "checkpoint.expired"
 HOSTS_SHOWN = 50
@@ -25,8 +25,8 @@ Missing = tuple[str, int, Mapping[str, Any]]
 
 @rule(
     RULE,
-    "Checkpoints expired",
-    "Checkpoints did not complete within their time-out.",
+    message("Checkpoints expired"),
+    message("Checkpoints did not complete within their time-out."),
     hold_s=HOLD_S,
     thresholds=loss_thresholds(RULE),
     reads=WRITING,
@@ -40,17 +40,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     missing = _missing(newest)
     phase = _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
-    held_by = f", barrier held by back-pressure from {holder.brief}" if holder else ""
+    held_by = message(", barrier held by back-pressure from {brief:name}", brief=holder.brief) if holder else ""
     yield job_finding(
         window,
         RULE,
         severity_of(found, RULE, limits),
         _confidence(newest, holder),
-        title=f"{counted(found.lost)} expired{f' after {ms_text(timeout_ms)}' if timeout_ms else ''}{held_by}",
+        title=message(
+            "{counted:message} expired{words:message}{held_by:message}",
+            counted=counted(found.lost),
+            words=message(" after {timeout_ms:duration}", timeout_ms=timeout_ms) if timeout_ms else "",
+            held_by=held_by,
+        ),
         cause=_cause(window, newest, holder, phase, missing),
-        next_step=f"{_next_step(holder, phase)} {consequence(found)}",
+        next_step=message("{next_step:message} {consequence:message}", next_step=_next_step(holder, phase), consequence=consequence(found)),
         seen_at_ms=newest.ended_ms,
-        evidence=(*loss_evidence(found, RULE, limits, "expired checkpoints"), *_who(window, newest, missing, phase, holder)),
+        evidence=(*loss_evidence(found, RULE, limits, message("expired checkpoints")), *_who(window, newest, missing, phase, holder)),
         related=_related(holder, missing),
         data={
             "checkpoints": ids(found.lost),
@@ -119,32 +124,53 @@ def _cause(
     if expired.subtasks and expired.acknowledged is not None:
         lacking = expired.subtasks - expired.acknowledged
         by_vertex = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
-        who = f"{lacking} of {expired.subtasks} subtasks had not acknowledged. "
+        who = message("{lacking:number} of {subtasks:number} subtasks had not acknowledged. ", lacking=lacking, subtasks=expired.subtasks)
         if by_vertex:
-            who = f"{lacking} of {expired.subtasks} subtasks had not acknowledged: {by_vertex}. "
+            who = message(
+                "{lacking:number} of {subtasks:number} subtasks had not acknowledged: {by_vertex:name}. ",
+                lacking=lacking,
+                subtasks=expired.subtasks,
+                by_vertex=by_vertex,
+            )
     if holder and phase == "async":
-        return f"{who}They had taken their snapshots and were still writing; there was back-pressure from {holder.brief} as well."
-    if holder:
-        unaligned = " although the checkpoint was unaligned" if expired.unaligned else ""
-        return f"{who}The barrier was held{unaligned}: it is queued behind records, and {holder.brief} processes them too slowly."
-    if phase == "async":
-        return f"{who}They had taken their snapshots and were still writing them to the checkpoint storage."
-    if pressure_is_known(window):
-        return (
-            f"{who}No back-pressure was observed during it: a task whose thread is stuck, a slow upload or a lost message is more likely."
+        return message(
+            "{who:message}They had taken their snapshots and were still writing; there was back-pressure from {brief:name} as well.",
+            who=who,
+            brief=holder.brief,
         )
-    return f"{who}Whether back-pressure held the barrier is not known: no pressure was measured at that time."
+    if holder:
+        unaligned = message(" although the checkpoint was unaligned") if expired.unaligned else ""
+        return message(
+            "{who:message}The barrier was held{unaligned:message}: it is queued behind "
+            "records, and {brief:name} processes them too slowly.",
+            who=who,
+            unaligned=unaligned,
+            brief=holder.brief,
+        )
+    if phase == "async":
+        return message("{who:message}They had taken their snapshots and were still writing them to the checkpoint storage.", who=who)
+    if pressure_is_known(window):
+        return message(
+            "{who:message}No back-pressure was observed during it: a task whose thread is "
+            "stuck, a slow upload or a lost message is more likely.",
+            who=who,
+        )
+    return message("{who:message}Whether back-pressure held the barrier is not known: no pressure was measured at that time.", who=who)
 
 
 def _next_step(holder: Holder | None, phase: str | None) -> str:
     if holder and phase != "async":
-        return (
-            f"Find out why {holder.brief} is slow (see its pressure finding); more parallelism or less work there lets the barrier pass. "
-            "Until then, unaligned checkpoints let barriers overtake records."
+        return message(
+            "Find out why {brief:name} is slow (see its pressure finding); more "
+            "parallelism or less work there lets the barrier pass. Until then, unaligned "
+            "checkpoints let barriers overtake records.",
+            brief=holder.brief,
         )
     if phase == "async":
-        return "Check the checkpoint storage as seen from the hosts named: throughput, throttling, many small files."
-    return "Look at the subtasks named: thread dump of their TaskManager, its log at the time, and its way to the checkpoint storage."
+        return message("Check the checkpoint storage as seen from the hosts named: throughput, throttling, many small files.")
+    return message(
+        "Look at the subtasks named: thread dump of their TaskManager, its log at the time, and its way to the checkpoint storage."
+    )
 
 
 def _who(
@@ -156,29 +182,52 @@ def _who(
 ) -> Iterator[Evidence]:
     at_ms = expired.ended_ms
     if window.config.timeout_ms:
-        yield Evidence("checkpoint time-out", window.config.timeout_ms, "ms", at_ms=at_ms)
+        yield Evidence(message("checkpoint time-out"), window.config.timeout_ms, "ms", at_ms=at_ms)
     elif window.config.mode is None:
-        yield Evidence("checkpoint time-out", FLINK_TIMEOUT_MS, "ms", at_ms=at_ms, note="Flink's default; the setting was not seen")
+        yield Evidence(
+            message("checkpoint time-out"), FLINK_TIMEOUT_MS, "ms", at_ms=at_ms, note=message("Flink's default; the setting was not seen")
+        )
     if expired.subtasks and expired.acknowledged is not None:
-        note = f"{name_of(expired)}: {expired.acknowledged} of {expired.subtasks} had acknowledged"
-        yield Evidence("subtasks that had not acknowledged", expired.subtasks - expired.acknowledged, "count", at_ms=at_ms, note=note)
+        note = message(
+            "{name_of:message}: {acknowledged:number} of {subtasks:number} had acknowledged",
+            name_of=name_of(expired),
+            acknowledged=expired.acknowledged,
+            subtasks=expired.subtasks,
+        )
+        yield Evidence(
+            message("subtasks that had not acknowledged"), expired.subtasks - expired.acknowledged, "count", at_ms=at_ms, note=note
+        )
     for name, count, part in missing[:10]:
         indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
         hosts = list_text(part.get("hosts") or ())
-        note = "; ".join(words for words in (f"subtasks {indexes}" if indexes else "", f"on {hosts}" if hosts else "") if words)
-        yield Evidence(f"not acknowledged by {brief(name or 'unnamed tasks')}", count, "count", at_ms=at_ms, note=note)
+        note = join_messages(
+            (
+                words
+                for words in (
+                    message("subtasks {indexes:name}", indexes=indexes) if indexes else "",
+                    message("on {hosts:name}", hosts=hosts) if hosts else "",
+                )
+                if words
+            ),
+            "; ",
+        )
+        yield Evidence(
+            message("not acknowledged by {name:name}", name=brief(name or message("unnamed tasks"))), count, "count", at_ms=at_ms, note=note
+        )
     if writing := _writing(window, expired):
-        yield Evidence("subtasks that had begun to write", writing, "count", at_ms=at_ms, note="of those that had not acknowledged")
+        yield Evidence(
+            message("subtasks that had begun to write"), writing, "count", at_ms=at_ms, note=message("of those that had not acknowledged")
+        )
     if phase:
-        yield Evidence("phase at the time-out", phase, at_ms=at_ms)
+        yield Evidence(message("phase at the time-out"), phase, at_ms=at_ms)
     if holder:
-        yield Evidence("barrier held by", holder.name, at_ms=holder.at_ms, note=" → ".join(holder.path))
+        yield Evidence(message("barrier held by"), holder.name, at_ms=holder.at_ms, note=" → ".join(holder.path))
     if expired.late_message_count:
-        yield Evidence("acknowledgements after expiry", expired.late_message_count, "count", at_ms=at_ms)
+        yield Evidence(message("acknowledgements after expiry"), expired.late_message_count, "count", at_ms=at_ms)
 
 
 def _related(holder: Holder | None, missing: list[Missing]) -> Iterator[Related]:
     if holder:
-        yield Related("vertex", holder.name, "origin of the back-pressure that held the barrier", holder.path)
+        yield Related("vertex", holder.name, message("origin of the back-pressure that held the barrier"), holder.path)
     for host in sorted({host for _, _, part in missing for host in part.get("hosts") or ()})[:HOSTS_SHOWN]:
-        yield Related("host", host, "runs a subtask that had not acknowledged")
+        yield Related("host", host, message("runs a subtask that had not acknowledged"))

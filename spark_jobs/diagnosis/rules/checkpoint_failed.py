@@ -7,6 +7,7 @@ lost that the job hardly has a recovery point.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS, NO_ID, name_of
 from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, words_of
 from spark_jobs.diagnosis.findings import Evidence, Finding
@@ -19,7 +20,7 @@ from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits
 
 RULE = "checkpoint.failed"
-NO_REASON = "no reason reported"
+NO_REASON = message("no reason reported")
 SAME_MS = 1_000
 MESSAGE_CHARS = 500
 KINDS = ("trigger_failed", "checkpoint_failed")
@@ -27,8 +28,8 @@ KINDS = ("trigger_failed", "checkpoint_failed")
 
 @rule(
     RULE,
-    "Checkpoints failed",
-    "Checkpoints were lost for reasons other than a decline or an expiry.",
+    message("Checkpoints failed"),
+    message("Checkpoints were lost for reasons other than a decline or an expiry."),
     hold_s=HOLD_S,
     thresholds=loss_thresholds(RULE),
     reads=KINDS,
@@ -50,11 +51,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         severity,
         "medium" if reason == NO_REASON else "high",
-        title=f"{counted(found.lost)} failed: {reason}",
+        title=message("{counted:message} failed: {reason:name}", counted=counted(found.lost), reason=reason),
         cause=words.means,
-        next_step=f"{words.next_step} {consequence(found)}",
+        next_step=message("{next_step:message} {consequence:message}", next_step=words.next_step, consequence=consequence(found)),
         seen_at_ms=newest.ended_ms,
-        evidence=(*loss_evidence(found, RULE, limits, "failed checkpoints"), *_by_reason(reasons, newest.ended_ms), *_message(found)),
+        evidence=(
+            *loss_evidence(found, RULE, limits, message("failed checkpoints")),
+            *_by_reason(reasons, newest.ended_ms),
+            *_message(found),
+        ),
         data={"checkpoints": ids(found.lost), "newest": newest.checkpoint_id, "reasons": reasons},
     )
 
@@ -78,7 +83,7 @@ def _is_of_one_without_id(event: LogEvent) -> bool:
 
 def _by_reason(reasons: Mapping[str, int], at_ms: int) -> Iterator[Evidence]:
     for reason, count in reasons.items():
-        yield Evidence(f"failed with {reason}", count, "count", at_ms=at_ms)
+        yield Evidence(message("failed with {reason:name}", reason=reason), count, "count", at_ms=at_ms)
 
 
 def _message(found: Losses) -> Iterator[Evidence]:
@@ -87,6 +92,6 @@ def _message(found: Losses) -> Iterator[Evidence]:
     reported = (
         (newest.reason_text, newest.failure_message) if newest.reason in LOST_WITH_JOB else (newest.failure_message, newest.reason_text)
     )
-    message = next(filter(None, reported), None)
-    if message:
-        yield Evidence("failure message", condensed(message, MESSAGE_CHARS), at_ms=newest.ended_ms, note=name_of(newest))
+    text = next(filter(None, reported), None)
+    if text:
+        yield Evidence(message("failure message"), condensed(text, MESSAGE_CHARS), at_ms=newest.ended_ms, note=name_of(newest))

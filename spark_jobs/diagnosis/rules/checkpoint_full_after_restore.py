@@ -6,34 +6,42 @@ may as well be a compaction; without `_metadata` there is no finding.
 
 from collections.abc import Iterator
 
+from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import Annotation, JobWindow
 from spark_jobs.diagnosis.subjects import checkpoint_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.uploads import Upload, files_of, uploads_of
-from spark_jobs.diagnosis.wording import bytes_text
 
 RULE = "checkpoint.full_after_restore"
 
 
 @rule(
     RULE,
-    "Full upload after a restore",
-    "The first checkpoint after a restore uploads the restored files again.",
+    message("Full upload after a restore"),
+    message("The first checkpoint after a restore uploads the restored files again."),
     hold_s=900,
     needs=("annotations",),
     thresholds=(
         Threshold(
-            f"{RULE}.same_names", 0.5, "ratio", 0.1, 1,
-            "A copy of the restored snapshot has mostly its names; after a compaction most names are new.",
+            f"{RULE}.same_names",
+            0.5,
+            "ratio",
+            0.1,
+            1,
+            message("A copy of the restored snapshot has mostly its names; after a compaction most names are new."),
         ),
         Threshold(
-            f"{RULE}.look_back_s", 3_600, "s", 60, 604_800,
-            "The `_metadata` is read after the checkpoint, so it may be known only some cycles later.",
+            f"{RULE}.look_back_s",
+            3_600,
+            "s",
+            60,
+            604_800,
+            message("The `_metadata` is read after the checkpoint, so it may be known only some cycles later."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
     restores = [one for one in window.annotations if one.kind == "restore" and one.at_ms >= since_ms and _is_foreign(window, one)]
@@ -45,7 +53,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     files = files_of(window, first.checkpoint)
     if files is None or files.same_name_bytes is None:
-        raise NotJudged(f"the `_metadata` of checkpoint {first.checkpoint.checkpoint_id}, the first after a restore, has not been read")
+        raise NotJudged(
+            message(
+                "the `_metadata` of checkpoint {checkpoint_id:number}, the first after a restore, has not been read",
+                checkpoint_id=first.checkpoint.checkpoint_id,
+            )
+        )
     again, fresh = files.same_name_bytes, files.new_name_bytes or 0
     share = again / (again + fresh) if again + fresh else 0.0
     if share >= limits[f"{RULE}.same_names"]:
@@ -62,27 +75,36 @@ def _is_foreign(window: JobWindow, restore: Annotation) -> bool:
 
 def _finding(window: JobWindow, limits: Limits, restore: Annotation, first: Upload, again: int, share: float) -> Finding:
     checkpoint, key = first.checkpoint, f"{RULE}.same_names"
-    mode = restore.detail.get("claim_mode") or "not known"
+    mode = restore.detail.get("claim_mode") or message("not known")
     at_ms = checkpoint.ended_ms
     evidence = [
-        Evidence("bytes uploaded again", again, "bytes", at_ms=at_ms, note="by `_metadata`"),
-        limits.compared("share under the restored names", share, "ratio", ">=", key, at_ms),
-        Evidence("claim mode", mode, at_ms=restore.at_ms, note="as far as the log and REST show it"),
+        Evidence(message("bytes uploaded again"), again, "bytes", at_ms=at_ms, note=message("by `_metadata`")),
+        limits.compared(message("share under the restored names"), share, "ratio", ">=", key, at_ms),
+        Evidence(message("claim mode"), mode, at_ms=restore.at_ms, note=message("as far as the log and REST show it")),
     ]
     if checkpoint.end_to_end_ms is not None:
-        evidence.append(Evidence("end to end", checkpoint.end_to_end_ms, "ms", at_ms=at_ms))
+        evidence.append(Evidence(message("end to end"), checkpoint.end_to_end_ms, "ms", at_ms=at_ms))
     return checkpoint_finding(
         window,
         checkpoint,
         RULE,
         "info",
         "high",
-        title=f"Checkpoint {checkpoint.checkpoint_id} uploaded {bytes_text(again)} of restored files again",
-        cause="The job was restored in NO_CLAIM mode: it owns nothing of the restored snapshot, so its first checkpoint copies every file "
-        "of it under its own directory. That is what makes the old snapshot free to delete.",
-        next_step="Nothing, if the copy fits into the time-out. Restore in CLAIM mode where the old job never comes back and its files may "
-        "be taken over.",
+        title=message(
+            "Checkpoint {checkpoint_id:number} uploaded {again:bytes} of restored files again",
+            checkpoint_id=checkpoint.checkpoint_id,
+            again=again,
+        ),
+        cause=message(
+            "The job was restored in NO_CLAIM mode: it owns nothing of the restored "
+            "snapshot, so its first checkpoint copies every file of it under its own "
+            "directory. That is what makes the old snapshot free to delete."
+        ),
+        next_step=message(
+            "Nothing, if the copy fits into the time-out. Restore in CLAIM mode where the "
+            "old job never comes back and its files may be taken over."
+        ),
         evidence=evidence,
-        related=(Related("checkpoint", restore.label or "restore", str(restore.detail.get("path") or "")),),
+        related=(Related("checkpoint", restore.label or message("restore"), str(restore.detail.get("path") or "")),),
         data={"checkpoint_id": checkpoint.checkpoint_id, "bytes_again": again, "claim_mode": mode, "restored": dict(restore.detail)},
     )

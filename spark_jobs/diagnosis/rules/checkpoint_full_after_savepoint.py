@@ -8,6 +8,7 @@ has the fault.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.flink_bugs import FLINK_23949, FLINK_23949_RELEASES, has_flink_23949
 from spark_jobs.diagnosis.registry import rule
@@ -16,7 +17,6 @@ from spark_jobs.diagnosis.statistics import at_least_by_chance, median
 from spark_jobs.diagnosis.subjects import checkpoint_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.uploads import Upload, files_of, uploads_of
-from spark_jobs.diagnosis.wording import bytes_text, count_text, share_text
 
 RULE = "checkpoint.full_after_savepoint"
 BEFORE = 5
@@ -25,38 +25,58 @@ BEFORE_AT_LEAST = 2
 
 @rule(
     RULE,
-    "Full upload after a savepoint",
-    "The first checkpoint after a savepoint uploads everything again although checkpoints are incremental.",
+    message("Full upload after a savepoint"),
+    message("The first checkpoint after a savepoint uploads everything again although checkpoints are incremental."),
     hold_s=900,
     thresholds=(
         Threshold(
-            f"{RULE}.full_ratio", 0.8, "ratio", 0.5, 1,
-            "A repeated upload lacks only what was compacted or written in between; four fifths leave room for that.",
+            f"{RULE}.full_ratio",
+            0.8,
+            "ratio",
+            0.5,
+            1,
+            message("A repeated upload lacks only what was compacted or written in between; four fifths leave room for that."),
         ),
         Threshold(
-            f"{RULE}.incremental_ratio", 0.5, "ratio", 0.01, 0.79,
-            "Checkpoints that usually upload half of the state or more gain little from being incremental: nothing is lost here.",
+            f"{RULE}.incremental_ratio",
+            0.5,
+            "ratio",
+            0.01,
+            0.79,
+            message("Checkpoints that usually upload half of the state or more gain little from being incremental: nothing is lost here."),
         ),
         Threshold(
-            f"{RULE}.minimum_excess_bytes", 1 << 20, "bytes", 0, 1 << 50,
-            "Less than a mebibyte in excess costs nothing that anybody would notice.",
+            f"{RULE}.minimum_excess_bytes",
+            1 << 20,
+            "bytes",
+            0,
+            1 << 50,
+            message("Less than a mebibyte in excess costs nothing that anybody would notice."),
         ),
         Threshold(
-            f"{RULE}.chance", 0.01, "ratio", 0.000001, 0.5,
-            "One in a hundred is the usual bound for calling something no coincidence.",
+            f"{RULE}.chance",
+            0.01,
+            "ratio",
+            0.000001,
+            0.5,
+            message("One in a hundred is the usual bound for calling something no coincidence."),
         ),
         Threshold(
-            f"{RULE}.look_back_s", 3_600, "s", 60, 86_400,
-            "It is judged when the checkpoint after it has completed: an hour covers intervals of up to 20 minutes.",
+            f"{RULE}.look_back_s",
+            3_600,
+            "s",
+            60,
+            86_400,
+            message("It is judged when the checkpoint after it has completed: an hour covers intervals of up to 20 minutes."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not any(one.is_savepoint and one.outcome == "completed" for one in window.checkpoints):
         return
     uploads = uploads_of(window)
     if window.config.mode is None and all(one.uploaded_bytes is None for one in uploads):
-        raise NotJudged("how much each checkpoint uploaded")
+        raise NotJudged(message("how much each checkpoint uploaded"))
     pattern = _pattern(uploads, limits)
     since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
     for index, upload in enumerate(uploads):
@@ -150,11 +170,22 @@ def _finding(
         RULE,
         "warning",
         confidence,
-        title=f"Checkpoint {checkpoint.checkpoint_id} uploaded {bytes_text(excess)} too much after savepoint {savepoint.checkpoint_id}",
+        title=message(
+            "Checkpoint {checkpoint_id:number} uploaded {excess:bytes} too much after savepoint {checkpoint_id2:number}",
+            checkpoint_id=checkpoint.checkpoint_id,
+            excess=excess,
+            checkpoint_id2=savepoint.checkpoint_id,
+        ),
         cause=_cause(window, affected, savepoint),
         next_step=_next_step(affected),
         evidence=_evidence(window, upload, before, excess, pattern, limits),
-        related=(Related("checkpoint", f"savepoint {savepoint.checkpoint_id}", "the savepoint before it"),),
+        related=(
+            Related(
+                "checkpoint",
+                message("savepoint {checkpoint_id:number}", checkpoint_id=savepoint.checkpoint_id),
+                message("the savepoint before it"),
+            ),
+        ),
         data={
             "checkpoint_id": checkpoint.checkpoint_id,
             "savepoint_id": savepoint.checkpoint_id,
@@ -168,22 +199,36 @@ def _finding(
 
 def _cause(window: JobWindow, affected: str, savepoint: CheckpointSample) -> str:
     reported = {
-        "yes": f"Flink {window.flink_version} has {FLINK_23949}",
-        "no": f"Flink {window.flink_version} should not have {FLINK_23949} any more, but behaves like it",
-        "unknown": f"It behaves like {FLINK_23949}; whether this release of Flink has it is not known",
+        "yes": message(
+            "Flink {flink_version:name} has {flink_23949:name}", flink_version=str(window.flink_version), flink_23949=FLINK_23949
+        ),
+        "no": message(
+            "Flink {flink_version:name} should not have {flink_23949:name} any more, but behaves like it",
+            flink_version=str(window.flink_version),
+            flink_23949=FLINK_23949,
+        ),
+        "unknown": message(
+            "It behaves like {flink_23949:name}; whether this release of Flink has it is not known", flink_23949=FLINK_23949
+        ),
     }[affected]
-    return (
-        f"{reported}: when savepoint {savepoint.checkpoint_id} completed, the RocksDB backend forgot which files it had uploaded, "
-        "so the next incremental checkpoint uploaded everything again."
+    return message(
+        "{reported:message}: when savepoint {checkpoint_id:number} completed, the "
+        "RocksDB backend forgot which files it had uploaded, so the next incremental "
+        "checkpoint uploaded everything again.",
+        reported=reported,
+        checkpoint_id=savepoint.checkpoint_id,
     )
 
 
 def _next_step(affected: str) -> str:
     if affected == "no":
-        return "Read the `_metadata` of this checkpoint and of the one before: the same file names uploaded again would prove it."
-    return (
-        f"{FLINK_23949} is in releases {FLINK_23949_RELEASES}: upgrade. Until then take fewer savepoints of this job, at low load, "
-        "or use retained checkpoints instead, and leave room in the time-out for a full upload."
+        return message("Read the `_metadata` of this checkpoint and of the one before: the same file names uploaded again would prove it.")
+    return message(
+        "{flink_23949:name} is in releases {flink_23949_releases:message}: upgrade. "
+        "Until then take fewer savepoints of this job, at low load, or use retained "
+        "checkpoints instead, and leave room in the time-out for a full upload.",
+        flink_23949=FLINK_23949,
+        flink_23949_releases=FLINK_23949_RELEASES,
     )
 
 
@@ -192,18 +237,49 @@ def _evidence(
 ) -> Iterator[Evidence]:
     at_ms = upload.checkpoint.ended_ms
     minimum, full, small = f"{RULE}.minimum_excess_bytes", f"{RULE}.full_ratio", f"{RULE}.incremental_ratio"
-    yield limits.compared("bytes uploaded in excess", excess, "bytes", ">=", minimum, at_ms)
-    source = "full state as the savepoint or the `_metadata` has it: this release reports one size only" if upload.one_size else ""
-    yield limits.compared("uploaded share of the full state", upload.ratio, "ratio", ">=", full, at_ms, source)
+    yield limits.compared(message("bytes uploaded in excess"), excess, "bytes", ">=", minimum, at_ms)
+    source = message("full state as the savepoint or the `_metadata` has it: this release reports one size only") if upload.one_size else ""
+    yield limits.compared(message("uploaded share of the full state"), upload.ratio, "ratio", ">=", full, at_ms, source)
     usual = median(_share_of(one, upload.full_bytes or 1) for one in before)
-    over = f"median of the {count_text(len(before), 'checkpoint')} before"
-    yield limits.compared("usual share", usual, "ratio", "<", small, at_ms, over)
-    after = f"{pattern.after_full} of {pattern.after} after savepoints, {pattern.elsewhere_full} of {pattern.elsewhere} elsewhere"
+    over = message(
+        "median of the {before:message} before", before=plural(len(before), "{count:count} checkpoint", "{count:count} checkpoints")
+    )
+    yield limits.compared(message("usual share"), usual, "ratio", "<", small, at_ms, over)
+    after = message(
+        "{after_full:number} of {after:number} after savepoints, {elsewhere_full:number} of {elsewhere:number} elsewhere",
+        after_full=pattern.after_full,
+        after=pattern.after,
+        elsewhere_full=pattern.elsewhere_full,
+        elsewhere=pattern.elsewhere,
+    )
     chance = f"{RULE}.chance"
-    yield limits.compared("chance that compaction did it", pattern.chance, "ratio", "<=", chance, at_ms, f"full uploads: {after}")
+    yield limits.compared(
+        message("chance that compaction did it"),
+        pattern.chance,
+        "ratio",
+        "<=",
+        chance,
+        at_ms,
+        message("full uploads: {after:message}", after=after),
+    )
     files = _files(window, upload.checkpoint)
     if files is not None:
         again = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
         share = again / max(again + (files.new_name_bytes or 0), 1)
-        yield Evidence("old files among those uploaded", share, "ratio", 0.5, ">", at_ms=at_ms, note=f"by `_metadata`: {share_text(share)}")
-    yield Evidence("Flink version", window.flink_version, at_ms=at_ms, note=f"{FLINK_23949}: {FLINK_23949_RELEASES}")
+        yield Evidence(
+            message("old files among those uploaded"),
+            share,
+            "ratio",
+            0.5,
+            ">",
+            at_ms=at_ms,
+            note=message("by `_metadata`: {share:share}", share=share),
+        )
+    yield Evidence(
+        message("Flink version"),
+        window.flink_version,
+        at_ms=at_ms,
+        note=message(
+            "{flink_23949:name}: {flink_23949_releases:message}", flink_23949=FLINK_23949, flink_23949_releases=FLINK_23949_RELEASES
+        ),
+    )

@@ -7,6 +7,7 @@ the bytes that the checkpoint wrote.
 from collections.abc import Iterator, Sequence
 from statistics import median_low
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Severity
 from spark_jobs.diagnosis.losses import HOLD_S
@@ -14,7 +15,6 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, count_text, share_text
 
 RULE = "checkpoint.in_flight_share"
 SHARE, LEAST, SEVERE, LOOK_BACK = f"{RULE}.share", f"{RULE}.least_bytes", f"{RULE}.severe_bytes", f"{RULE}.look_back_s"
@@ -25,14 +25,16 @@ FEWEST = 3
 
 @rule(
     RULE,
-    "Checkpoints of data in flight",
-    "Most of what unaligned checkpoints write is data in flight between tasks, not state.",
+    message("Checkpoints of data in flight"),
+    message("Most of what unaligned checkpoints write is data in flight between tasks, not state."),
     hold_s=HOLD_S,
     thresholds=(
-        Threshold(SHARE, 0.5, "ratio", 0.01, 1, "From half on, a checkpoint saves rather what waits between tasks than state."),
-        Threshold(LEAST, 512 << 10, "bytes", 0, 1 << 50, "Sixteen buffers of 32 KiB: less is written and read in no time."),
-        Threshold(SEVERE, 1 << 30, "bytes", 1, 1 << 60, "A GiB in flight is minutes of input that a restore has to process again."),
-        Threshold(LOOK_BACK, 600, "s", 60, 86_400, "Ten minutes hold several checkpoints at the usual intervals."),
+        Threshold(SHARE, 0.5, "ratio", 0.01, 1, message("From half on, a checkpoint saves rather what waits between tasks than state.")),
+        Threshold(LEAST, 512 << 10, "bytes", 0, 1 << 50, message("Sixteen buffers of 32 KiB: less is written and read in no time.")),
+        Threshold(
+            SEVERE, 1 << 30, "bytes", 1, 1 << 60, message("A GiB in flight is minutes of input that a restore has to process again.")
+        ),
+        Threshold(LOOK_BACK, 600, "s", 60, 86_400, message("Ten minutes hold several checkpoints at the usual intervals.")),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -40,11 +42,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     done = completed(recent(window, limits[LOOK_BACK]))
     if done and window.config.mode is None and all(one.unaligned is None for one in done):
-        raise NotJudged("whether its checkpoints are unaligned, and how much of them is data in flight")
+        raise NotJudged(message("whether its checkpoints are unaligned, and how much of them is data in flight"))
     unaligned = [one for one in done if one.unaligned]
     known = [one for one in unaligned if one.persisted_bytes is not None and one.checkpointed_bytes]
     if unaligned and not known:
-        raise NotJudged("how much of its unaligned checkpoints is data in flight, which Flink reports since 1.14")
+        raise NotJudged(message("how much of its unaligned checkpoints is data in flight, which Flink reports since 1.14"))
     if len(known) < FEWEST:
         return
     persisted = median_low(one.persisted_bytes or 0 for one in known)
@@ -61,15 +63,25 @@ def _finding(window: JobWindow, limits: Limits, known: Sequence[CheckpointSample
         RULE,
         severity,
         "high",
-        title=f"{share_text(share)} of what checkpoints write is data in flight, {bytes_text(persisted)} each",
-        cause="Barriers pass the records that wait before slow tasks, and each checkpoint persists these records. A restore reads them "
-        "back into the buffers before anything new is read, and the storage takes them again with every checkpoint.",
+        title=message(
+            "{share:share} of what checkpoints write is data in flight, {persisted:bytes} each", share=share, persisted=persisted
+        ),
+        cause=message(
+            "Barriers pass the records that wait before slow tasks, and each checkpoint "
+            "persists these records. A restore reads them back into the buffers before "
+            "anything new is read, and the storage takes them again with every checkpoint."
+        ),
         next_step=_next_step(window),
         seen_at_ms=newest.ended_ms,
         evidence=(
-            limits.compared("data in flight of all that was written", share, "ratio", ">=", SHARE, newest.ended_ms, _of(known)),
-            limits.compared("data in flight of a checkpoint", persisted, "bytes", ">=", LEAST, newest.ended_ms, "median"),
-            Evidence("written by a checkpoint", median_low(one.checkpointed_bytes or 0 for one in known), "bytes", note="median"),
+            limits.compared(message("data in flight of all that was written"), share, "ratio", ">=", SHARE, newest.ended_ms, _of(known)),
+            limits.compared(message("data in flight of a checkpoint"), persisted, "bytes", ">=", LEAST, newest.ended_ms, message("median")),
+            Evidence(
+                message("written by a checkpoint"),
+                median_low(one.checkpointed_bytes or 0 for one in known),
+                "bytes",
+                note=message("median"),
+            ),
             *_aligned_first(window),
         ),
         data={"share": share, "persisted_bytes": persisted, "checkpoints": [one.checkpoint_id for one in known]},
@@ -77,24 +89,35 @@ def _finding(window: JobWindow, limits: Limits, known: Sequence[CheckpointSample
 
 
 def _of(known: Sequence[CheckpointSample]) -> str:
-    return f"of {count_text(len(known), 'unaligned checkpoint')}"
+    return message(
+        "of {known:message}", known=plural(len(known), "{count:count} unaligned checkpoint", "{count:count} unaligned checkpoints")
+    )
 
 
 def _next_step(window: JobWindow) -> str:
     debloat = (
-        "Buffer debloating needs Flink 1.14: here fewer buffers hold less (taskmanager.network.memory.buffers-per-channel, "
-        "taskmanager.network.memory.floating-buffers-per-gate)."
+        message(
+            "Buffer debloating needs Flink 1.14: here fewer buffers hold less "
+            "(taskmanager.network.memory.buffers-per-channel, "
+            "taskmanager.network.memory.floating-buffers-per-gate)."
+        )
         if window.version is not None and window.version[:2] < DEBLOATS_SINCE
-        else "Set taskmanager.network.memory.buffer-debloat.enabled: true, so that about a second of input waits before a task, or fewer "
-        "buffers (taskmanager.network.memory.buffers-per-channel, taskmanager.network.memory.floating-buffers-per-gate)."
+        else message(
+            "Set taskmanager.network.memory.buffer-debloat.enabled: true, so that about a "
+            "second of input waits before a task, or fewer buffers "
+            "(taskmanager.network.memory.buffers-per-channel, "
+            "taskmanager.network.memory.floating-buffers-per-gate)."
+        )
     )
-    return (
-        f"Find the task that holds the others up (back-pressure of this job); it is what fills the buffers. {debloat} The page In flight "
-        "says how much can wait before and behind each vertex."
+    return message(
+        "Find the task that holds the others up (back-pressure of this job); it is "
+        "what fills the buffers. {debloat:message} The page In flight says how much "
+        "can wait before and behind each vertex.",
+        debloat=debloat,
     )
 
 
 def _aligned_first(window: JobWindow) -> Iterator[Evidence]:
     timeout_ms = window.config.aligned_timeout_ms
     if timeout_ms:
-        yield Evidence("aligned at first for", timeout_ms, "ms", note="barriers pass records only after that")
+        yield Evidence(message("aligned at first for"), timeout_ms, "ms", note=message("barriers pass records only after that"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import completed, name_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.registry import rule
@@ -10,7 +11,6 @@ from spark_jobs.diagnosis.statistics import quantile
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.timeout_advice import timeout_for
-from spark_jobs.diagnosis.wording import count_text, ms_text
 
 RULE = "checkpoint.savepoint_timeout"
 CHECKPOINTS_AT_LEAST = 30
@@ -19,28 +19,44 @@ CHECKPOINTS_AT_LEAST = 30
 
 @rule(
     RULE,
-    "Time-out sized for savepoints",
-    "Savepoints take far longer than checkpoints, and the time-out is sized for them.",
+    message("Time-out sized for savepoints"),
+    message("Savepoints take far longer than checkpoints, and the time-out is sized for them."),
     hold_s=86_400,
     thresholds=(
         Threshold(
-            f"{RULE}.times_slower", 5, "times", 2, 1_000,
-            "A full copy against an increment: below five times, one time-out serves both.",
+            f"{RULE}.times_slower",
+            5,
+            "times",
+            2,
+            1_000,
+            message("A full copy against an increment: below five times, one time-out serves both."),
         ),
         Threshold(
-            f"{RULE}.minimum_savepoint_s", 60, "s", 1, 86_400,
-            "Nobody raises a time-out for a savepoint that takes less than a minute.",
+            f"{RULE}.minimum_savepoint_s",
+            60,
+            "s",
+            1,
+            86_400,
+            message("Nobody raises a time-out for a savepoint that takes less than a minute."),
         ),
         Threshold(
-            f"{RULE}.sized_times", 4, "times", 1, 100,
-            "A time-out beyond four times the savepoint was chosen for other reasons, such as Flink's default of ten minutes.",
+            f"{RULE}.sized_times",
+            4,
+            "times",
+            1,
+            100,
+            message("A time-out beyond four times the savepoint was chosen for other reasons, such as Flink's default of ten minutes."),
         ),
         Threshold(
-            f"{RULE}.advised_times", 3, "times", 1, 100,
-            "Only a time-out of three times what checkpoints need, or more, hides their trouble for long.",
+            f"{RULE}.advised_times",
+            3,
+            "times",
+            1,
+            100,
+            message("Only a time-out of three times what checkpoints need, or more, hides their trouble for long."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     timeout_ms = window.config.timeout_ms
     savepoints = [one for one in window.checkpoints if one.is_savepoint and one.outcome == "completed" and one.end_to_end_ms is not None]
@@ -50,7 +66,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if savepoint_ms < limits[f"{RULE}.minimum_savepoint_s"] * 1000:
         return
     if not timeout_ms and window.config.mode is None:
-        raise NotJudged("the checkpoint settings of this job have not been seen")
+        raise NotJudged(message("the checkpoint settings of this job have not been seen"))
     if not timeout_ms or timeout_ms > limits[f"{RULE}.sized_times"] * savepoint_ms:
         return
     durations = [one.end_to_end_ms for one in completed(window.checkpoints) if one.end_to_end_ms is not None]
@@ -67,27 +83,53 @@ def _finding(
 ) -> Finding:
     slowest = max(savepoints, key=lambda one: (one.end_to_end_ms or 0, one.checkpoint_id))
     savepoint_ms, at_ms, times = slowest.end_to_end_ms or 0, slowest.ended_ms, f"{RULE}.times_slower"
-    native = " (from 1.15 on: `flink savepoint --type native`)" if window.version is None or window.version >= (1, 15) else ""
+    native = message(" (from 1.15 on: `flink savepoint --type native`)") if window.version is None or window.version >= (1, 15) else ""
     failed = sum((one.end_to_end_ms or 0) > enough_ms for one in savepoints)
-    would_fail = f"{failed} of {count_text(len(savepoints), 'savepoint')}"
+    would_fail = message(
+        "{failed:number} of {savepoints:message}",
+        failed=failed,
+        savepoints=plural(len(savepoints), "{count:count} savepoint", "{count:count} savepoints"),
+    )
     return job_finding(
         window,
         RULE,
         "info",
         "medium",
-        title=f"The time-out of {ms_text(timeout_ms)} serves savepoints; {ms_text(enough_ms)} would be enough for checkpoints alone",
-        cause=f"Savepoints take up to {ms_text(savepoint_ms)}, checkpoints {ms_text(p99_ms)}. Flink has one time-out for both, so a "
-        f"checkpoint that hangs expires only after {ms_text(timeout_ms)}.",
-        next_step=f"Keep the time-out while such savepoints are taken: {ms_text(enough_ms)} would have failed {would_fail}. Alert on the "
-        f"age of the last completed checkpoint instead. To lower the time-out, first make savepoints faster{native} or take retained "
-        "checkpoints instead.",
+        title=message(
+            "The time-out of {timeout_ms:duration} serves savepoints; {enough_ms:duration} would be enough for checkpoints alone",
+            timeout_ms=timeout_ms,
+            enough_ms=enough_ms,
+        ),
+        cause=message(
+            "Savepoints take up to {savepoint_ms:duration}, checkpoints {p99_ms:duration}. "
+            "Flink has one time-out for both, so a checkpoint that hangs expires only "
+            "after {timeout_ms:duration}.",
+            savepoint_ms=savepoint_ms,
+            p99_ms=p99_ms,
+            timeout_ms=timeout_ms,
+        ),
+        next_step=message(
+            "Keep the time-out while such savepoints are taken: {enough_ms:duration} would "
+            "have failed {would_fail:message}. Alert on the age of the last completed "
+            "checkpoint instead. To lower the time-out, first make savepoints "
+            "faster{native:message} or take retained checkpoints instead.",
+            enough_ms=enough_ms,
+            would_fail=would_fail,
+            native=native,
+        ),
         seen_at_ms=at_ms,
         evidence=(
-            limits.compared("savepoint over checkpoint duration", savepoint_ms / max(p99_ms, 1), "times", ">=", times, at_ms),
-            Evidence("slowest savepoint", savepoint_ms, "ms", at_ms=at_ms, note=name_of(slowest)),
-            Evidence("99th percentile of checkpoints", p99_ms, "ms", at_ms=at_ms),
-            Evidence("time-out", timeout_ms, "ms", limits[f"{RULE}.advised_times"] * enough_ms, ">=", at_ms=at_ms),
-            Evidence("enough for checkpoints alone", enough_ms, "ms", at_ms=at_ms, note=f"would have failed {would_fail}"),
+            limits.compared(message("savepoint over checkpoint duration"), savepoint_ms / max(p99_ms, 1), "times", ">=", times, at_ms),
+            Evidence(message("slowest savepoint"), savepoint_ms, "ms", at_ms=at_ms, note=name_of(slowest)),
+            Evidence(message("99th percentile of checkpoints"), p99_ms, "ms", at_ms=at_ms),
+            Evidence(message("time-out"), timeout_ms, "ms", limits[f"{RULE}.advised_times"] * enough_ms, ">=", at_ms=at_ms),
+            Evidence(
+                message("enough for checkpoints alone"),
+                enough_ms,
+                "ms",
+                at_ms=at_ms,
+                note=message("would have failed {would_fail:message}", would_fail=would_fail),
+            ),
         ),
         data={"checkpoints_need_ms": enough_ms, "savepoint_id": slowest.checkpoint_id, "savepoints_it_would_fail": failed},
     )

@@ -5,13 +5,13 @@ Judged by the full size only. Before 1.15 an incremental checkpoint reports its 
 
 from collections.abc import Iterator
 
+from ingest.messages import brief, message
 from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time, completed
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, SizeTrend
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import brief, bytes_text, ms_text, share_text
 
 RULE = "checkpoint.size_growth"
 HOUR_MS = 3_600_000
@@ -20,29 +20,45 @@ SURE_POINTS = 48
 
 @rule(
     RULE,
-    "State grows",
-    "The full state has grown steadily for a day, and its forecast crosses the limit.",
+    message("State grows"),
+    message("The full state has grown steadily for a day, and its forecast crosses the limit."),
     hold_s=3_600,
     needs=("size_trend",),
     thresholds=(
         Threshold(
-            f"{RULE}.hours", 24, "h", 1, 720,
-            "Most state grows and shrinks over a day; less than a day of history may show only the part in which it grows.",
+            f"{RULE}.hours",
+            24,
+            "h",
+            1,
+            720,
+            message("Most state grows and shrinks over a day; less than a day of history may show only the part in which it grows."),
         ),
         Threshold(
-            f"{RULE}.growth_per_day", 0.1, "ratio", 0.001, 10,
-            "A tenth a day doubles the state, and with it recovery time and storage, in about a week.",
+            f"{RULE}.growth_per_day",
+            0.1,
+            "ratio",
+            0.001,
+            10,
+            message("A tenth a day doubles the state, and with it recovery time and storage, in about a week."),
         ),
         Threshold(
-            f"{RULE}.horizon_h", 168, "h", 1, 8_760,
-            "A week is what a team needs to change a job and roll it out.",
+            f"{RULE}.horizon_h",
+            168,
+            "h",
+            1,
+            8_760,
+            message("A week is what a team needs to change a job and roll it out."),
         ),
         Threshold(
-            f"{RULE}.forecast_bytes", 10 * (1 << 30), "bytes", 1, 1 << 60,
-            "Below ten gibibytes a restore takes minutes, however fast the state grows.",
+            f"{RULE}.forecast_bytes",
+            10 * (1 << 30),
+            "bytes",
+            1,
+            1 << 60,
+            message("Below ten gibibytes a restore takes minutes, however fast the state grows."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal or not window.checkpoints:
         return
@@ -54,7 +70,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     newest = max(completed(window.checkpoints), key=by_time, default=None)
     size = newest.state_bytes if newest else None
     if newest is not None and size is None and window.version is not None and window.version < INCREMENTAL_SIZE_SINCE:
-        raise NotJudged("this release of Flink reports only the uploaded size of incremental checkpoints")
+        raise NotJudged(message("this release of Flink reports only the uploaded size of incremental checkpoints"))
     if newest is None or not size:
         return
     low = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
@@ -71,12 +87,27 @@ def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per
     grows, forecast_key = f"{RULE}.growth_per_day", f"{RULE}.forecast_bytes"
     span_ms = (trend.to_time_ms or 0) - (trend.from_time_ms or 0)
     evidence = [
-        limits.compared("growth per day", per_day, "ratio", ">=", grows, seen_at_ms, f"{bytes_text(slope)} per hour, robust slope"),
-        limits.compared(f"forecast in {ms_text(limits[f'{RULE}.horizon_h'] * HOUR_MS)}", forecast, "bytes", ">=", forecast_key, seen_at_ms),
-        Evidence("full state now", size, "bytes", at_ms=seen_at_ms),
-        Evidence("time to double", doubled_ms, "ms", at_ms=seen_at_ms),
-        Evidence("observed for", span_ms, "ms", limits[f"{RULE}.hours"] * HOUR_MS, ">=", f"{RULE}.hours", seen_at_ms),
-    ]  # fmt: skip
+        limits.compared(
+            message("growth per day"),
+            per_day,
+            "ratio",
+            ">=",
+            grows,
+            seen_at_ms,
+            message("{slope:bytes} per hour, robust slope", slope=slope),
+        ),
+        limits.compared(
+            message("forecast in {limits:duration}", limits=limits[f"{RULE}.horizon_h"] * HOUR_MS),
+            forecast,
+            "bytes",
+            ">=",
+            forecast_key,
+            seen_at_ms,
+        ),
+        Evidence(message("full state now"), size, "bytes", at_ms=seen_at_ms),
+        Evidence(message("time to double"), doubled_ms, "ms", at_ms=seen_at_ms),
+        Evidence(message("observed for"), span_ms, "ms", limits[f"{RULE}.hours"] * HOUR_MS, ">=", f"{RULE}.hours", seen_at_ms),
+    ]
     if largest:
         evidence.append(Evidence(largest[1], largest[2], "bytes", at_ms=seen_at_ms, note=largest[0]))
     return job_finding(
@@ -84,11 +115,22 @@ def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per
         RULE,
         "warning",
         _confidence(trend),
-        title=f"The state grows by {share_text(per_day)} a day: {bytes_text(size)} now, doubled in {ms_text(doubled_ms)}",
-        cause=f"More is written to the state than is removed from it{f'; {brief(largest[0])} {largest[3]}' if largest else ''}.",
-        next_step="Look for state without a time to live (StateTtlConfig, table.exec.state.ttl): the page of this finding names it, where "
-        "the checkpoints can be read. Then for keys that never come again, joins without a time bound, and windows that never fire because "
-        "the watermark does not advance.",
+        title=message(
+            "The state grows by {per_day:share} a day: {size:bytes} now, doubled in {doubled_ms:duration}",
+            per_day=per_day,
+            size=size,
+            doubled_ms=doubled_ms,
+        ),
+        cause=message(
+            "More is written to the state than is removed from it{words:name}.",
+            words=f"; {brief(largest[0])} {largest[3]}" if largest else "",
+        ),
+        next_step=message(
+            "Look for state without a time to live (StateTtlConfig, table.exec.state.ttl): "
+            "the page of this finding names it, where the checkpoints can be read. Then "
+            "for keys that never come again, joins without a time bound, and windows that "
+            "never fire because the watermark does not advance."
+        ),
         seen_at_ms=seen_at_ms,
         evidence=evidence,
         related=(Related("vertex", largest[0], largest[3]),) if largest else (),
@@ -105,10 +147,10 @@ def _largest(window: JobWindow) -> tuple[str, str, int, str] | None:
     grown = {vertex_id: max(reported)[1] - min(reported)[1] for vertex_id, reported in sizes.items() if len({at for at, _ in reported}) > 1}
     if grown and max(grown.values()) > 0:
         vertex_id = min(grown, key=lambda id: (-grown[id], id))
-        return window.vertex_name(vertex_id), "grown by most", grown[vertex_id], "grows most"
+        return window.vertex_name(vertex_id), message("grown by most"), grown[vertex_id], message("grows most")
     if sizes:
         vertex_id = min(sizes, key=lambda id: (-max(sizes[id])[1], id))
-        return window.vertex_name(vertex_id), "largest state", max(sizes[vertex_id])[1], "holds most of it"
+        return window.vertex_name(vertex_id), message("largest state"), max(sizes[vertex_id])[1], message("holds most of it")
     return None
 
 

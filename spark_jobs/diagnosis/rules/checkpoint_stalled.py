@@ -6,6 +6,7 @@ A job in a terminal state is never stalled, and one is judged at its own newest 
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, FLINK_TIMEOUT_MS, by_time, checkpoints_are_off, completed, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
 from spark_jobs.diagnosis.registry import rule
@@ -13,7 +14,6 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import counts_of, median
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import count_text, ms_text
 
 RULE = "checkpoint.stalled"
 
@@ -25,23 +25,35 @@ TRIGGERS_AT_LEAST = 5
 
 @rule(
     RULE,
-    "No checkpoint completes",
-    "No checkpoint has completed for three intervals and for longer than the time-out.",
+    message("No checkpoint completes"),
+    message("No checkpoint has completed for three intervals and for longer than the time-out."),
     thresholds=(
         Threshold(
-            f"{RULE}.intervals", 3, "intervals", 1, 1_000,
-            "One lost or slow checkpoint is not yet a stall; three in a row without a success are.",
+            f"{RULE}.intervals",
+            3,
+            "intervals",
+            1,
+            1_000,
+            message("One lost or slow checkpoint is not yet a stall; three in a row without a success are."),
         ),
         Threshold(
-            f"{RULE}.timeouts", 1, "time-outs", 0.1, 100,
-            "Within its time-out a running checkpoint may still complete.",
+            f"{RULE}.timeouts",
+            1,
+            "time-outs",
+            0.1,
+            100,
+            message("Within its time-out a running checkpoint may still complete."),
         ),
         Threshold(
-            f"{RULE}.critical_times", 3, "times", 1, 1_000,
-            "Three times as late as a stall begins, a recovery replays many intervals' worth of records.",
+            f"{RULE}.critical_times",
+            3,
+            "times",
+            1,
+            1_000,
+            message("Three times as late as a stall begins, a recovery replays many intervals' worth of records."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal or window.state in TERMINAL or window.state in NOT_STARTED or checkpoints_are_off(window):
         return
@@ -60,7 +72,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         severity,
         _confidence(window, tried),
-        title=f"No checkpoint has completed for {ms_text(age_ms)}",
+        title=message("No checkpoint has completed for {age_ms:duration}", age_ms=age_ms),
         cause=_cause(window, tried),
         next_step=_next_step(window, tried),
         evidence=_evidence(window, limits, age_ms, limit_ms, last, tried),
@@ -85,7 +97,7 @@ def _since_ms(window: JobWindow, last: CheckpointSample | None) -> int:
         return last.ended_ms
     known = [one.trigger_time_ms for one in window.checkpoints]
     if window.start_time_ms is None and not known:
-        raise NotJudged("neither a checkpoint nor the start of the job has been seen")
+        raise NotJudged(message("neither a checkpoint nor the start of the job has been seen"))
     # Where the history begins later than the job, what came before it is not known.
     begin_ms = max(window.start_time_ms or 0, min(known) if len(known) >= 2 else 0)
     return begin_ms or min(known)
@@ -97,7 +109,7 @@ def _limit_ms(window: JobWindow, limits: Limits) -> float:
     if interval_ms is None:
         starts = sorted(one.trigger_time_ms for one in window.checkpoints if not one.is_savepoint)
         if len(starts) < TRIGGERS_AT_LEAST:
-            raise NotJudged("the checkpoint interval is not known")
+            raise NotJudged(message("the checkpoint interval is not known"))
         interval_ms = median(after - before for before, after in pairwise(starts))
     pause_ms = max(interval_ms, config.min_pause_ms or 0)
     return max(limits[f"{RULE}.intervals"] * pause_ms, limits[f"{RULE}.timeouts"] * (config.timeout_ms or FLINK_TIMEOUT_MS))
@@ -112,34 +124,49 @@ def _confidence(window: JobWindow, tried: list[CheckpointSample]) -> Confidence:
 
 def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
     if window.state not in (None, "RUNNING"):
-        return f"The job is {window.state}: no checkpoint can complete until all of its tasks run."
+        return message("The job is {state:name}: no checkpoint can complete until all of its tasks run.", state=window.state)
     if not tried:
-        return (
-            "None was even started: some task is not running (one that has finished, before 1.14), the coordinator has stopped, "
-            "or the minimum pause is never over."
+        return message(
+            "None was even started: some task is not running (one that has finished, "
+            "before 1.14), the coordinator has stopped, or the minimum pause is never over."
         )
-    reported = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts_of(one.outcome for one in tried).items())
-    return f"Of {count_text(len(tried), 'checkpoint')} since then none completed: {reported}."
+    reported = join_messages(
+        (
+            message("{count:number} {outcome:text}", count=count, outcome=outcome.replace("_", " "))
+            for outcome, count in counts_of(one.outcome for one in tried).items()
+        ),
+        ", ",
+    )
+    return message(
+        "Of {tried:message} since then none completed: {reported:name}.",
+        tried=plural(len(tried), "{count:count} checkpoint", "{count:count} checkpoints"),
+        reported=reported,
+    )
 
 
 def _next_step(window: JobWindow, tried: list[CheckpointSample]) -> str:
     if tried:
-        return "Look at the findings about declined and expired checkpoints and at the newest attempt; do not restart the job before: " \
-            "it would replay everything since the last success."  # fmt: skip
-    return "Look at the states of all tasks and at the JobManager's log for 'Failed to trigger checkpoint'."
+        return message(
+            "Look at the findings about declined and expired checkpoints and at the newest "
+            "attempt; do not restart the job before: it would replay everything since the "
+            "last success."
+        )
+    return message("Look at the states of all tasks and at the JobManager's log for 'Failed to trigger checkpoint'.")
 
 
 def _evidence(
     window: JobWindow, limits: Limits, age_ms: int, limit_ms: float, last: CheckpointSample | None, tried: list[CheckpointSample]
 ) -> Iterator[Evidence]:
     key = f"{RULE}.intervals"
-    note = "the larger of three intervals and the time-out"
+    note = message("the larger of three intervals and the time-out")
     if (limits[key], limits[f"{RULE}.timeouts"]) != (3, 1):
-        note = f"the larger of {limits[key]:g} intervals and {limits[f'{RULE}.timeouts']:g} time-outs"
-    yield Evidence("age of the recovery point", age_ms, "ms", limit_ms, ">", key, window.at_ms, note)
+        note = message(
+            "the larger of {limits:number} intervals and {limits2:number} time-outs", limits=limits[key], limits2=limits[f"{RULE}.timeouts"]
+        )
+    yield Evidence(message("age of the recovery point"), age_ms, "ms", limit_ms, ">", key, window.at_ms, note)
     if last:
-        yield Evidence("last success", name_of(last), at_ms=last.ended_ms)
+        yield Evidence(message("last success"), name_of(last), at_ms=last.ended_ms)
     else:
-        yield Evidence("last success", "none since the job started or its history begins", at_ms=window.at_ms)
+        yield Evidence(message("last success"), message("none since the job started or its history begins"), at_ms=window.at_ms)
     for outcome, count in counts_of(one.outcome for one in tried).items():
-        yield Evidence(f"attempts since: {outcome.replace('_', ' ')}", count, "count", at_ms=window.at_ms)
+        yield Evidence(message("attempts since: {replace:name}", replace=outcome.replace("_", " ")), count, "count", at_ms=window.at_ms)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import brief, list_text, message
 from spark_jobs.diagnosis.barrier_holders import Holder, pressure_is_known
 from spark_jobs.diagnosis.findings import Finding
 from spark_jobs.diagnosis.late_sources import late_source
@@ -9,21 +10,22 @@ from spark_jobs.diagnosis.phases import HOLD_S, PhaseCost, cost_of, holder_of, p
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import brief, list_text
 
 RULE = "checkpoint.start_delay"
 
 
 @rule(
     RULE,
-    "Slow barriers",
-    "The time until the barrier arrives dominates the checkpoints' duration.",
+    message("Slow barriers"),
+    message("The time until the barrier arrives dominates the checkpoints' duration."),
     hold_s=HOLD_S,
     thresholds=phase_thresholds(
         RULE,
         "start_delay",
         5_000,
-        "A barrier crosses a flowing job within milliseconds; seconds mean that it waits behind records or for a busy task thread.",
+        message(
+            "A barrier crosses a flowing job within milliseconds; seconds mean that it waits behind records or for a busy task thread."
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -41,21 +43,32 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
     if holder:
         held = list_text(brief(window.vertex_name(vertex_id)) for vertex_id in holder.held)
-        return (
-            f"Back-pressure holds the barriers: they are queued behind records, and the buffers from {held} on are full because "
-            f"{holder.brief} processes the records too slowly."
+        return message(
+            "Back-pressure holds the barriers: they are queued behind records, and the "
+            "buffers from {held:name} on are full because {brief:name} processes the "
+            "records too slowly.",
+            held=held,
+            brief=holder.brief,
         )
     slowest = cost.slow[-1].slowest_vertex_name
-    where = f" of {brief(slowest)}" if slowest else ""
+    where = message(" of {slowest:name}", slowest=brief(slowest)) if slowest else ""
     if pressure_is_known(window):
-        return f"No origin of back-pressure was observed, so a busy task thread{where} is likely: it answers only between two records."
-    return f"The barrier waits behind records, or the task thread{where} is busy; which, is not known: no pressure was measured."
+        return message(
+            "No origin of back-pressure was observed, so a busy task thread{where:message} is likely: it answers only between two records.",
+            where=where,
+        )
+    return message(
+        "The barrier waits behind records, or the task thread{where:message} is busy; which, is not known: no pressure was measured.",
+        where=where,
+    )
 
 
 def _next_step(holder: Holder | None) -> str:
     if holder:
-        return (
-            f"Relieve {holder.brief} (see its pressure finding): its parallelism, its slow calls, its hot keys. Until then, unaligned "
-            "checkpoints (execution.checkpointing.unaligned) or buffer debloating let barriers pass."
+        return message(
+            "Relieve {brief:name} (see its pressure finding): its parallelism, its slow "
+            "calls, its hot keys. Until then, unaligned checkpoints "
+            "(execution.checkpointing.unaligned) or buffer debloating let barriers pass.",
+            brief=holder.brief,
         )
-    return "Take a thread dump or flame graph of the slowest subtask: long timers, flatMaps that emit much, or blocking calls."
+    return message("Take a thread dump or flame graph of the slowest subtask: long timers, flatMaps that emit much, or blocking calls.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import message
 from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import anything_known, checkpoints_are_off, completed, recent
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
@@ -12,45 +13,64 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import median, quantile
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import ms_text, share_text
 
 RULE = "checkpoint.too_frequent"
 
 
 @rule(
     RULE,
-    "Checkpoints too frequent",
-    "A checkpoint takes more than half of the interval, with no pause between them and no back-pressure that explains it.",
+    message("Checkpoints too frequent"),
+    message("A checkpoint takes more than half of the interval, with no pause between them and no back-pressure that explains it."),
     hold_s=900,
     thresholds=(
         Threshold(
-            f"{RULE}.interval_share", 0.5, "ratio", 0.1, 1,
-            "Beyond half of the interval, the job is more often in a checkpoint than not: uploads and compactions never pause.",
+            f"{RULE}.interval_share",
+            0.5,
+            "ratio",
+            0.1,
+            1,
+            message("Beyond half of the interval, the job is more often in a checkpoint than not: uploads and compactions never pause."),
         ),
         Threshold(
-            f"{RULE}.pause_share", 0.1, "ratio", 0, 1,
-            "A minimum pause of less than a tenth of the interval is as good as none.",
+            f"{RULE}.pause_share",
+            0.1,
+            "ratio",
+            0,
+            1,
+            message("A minimum pause of less than a tenth of the interval is as good as none."),
         ),
         Threshold(
-            f"{RULE}.minimum", 5, "checkpoints", 1, 100,
-            "Fewer than five checkpoints do not show how long they usually take.",
+            f"{RULE}.minimum",
+            5,
+            "checkpoints",
+            1,
+            100,
+            message("Fewer than five checkpoints do not show how long they usually take."),
         ),
         Threshold(
-            f"{RULE}.look_back_s", 1_800, "s", 60, 86_400,
-            "Half an hour holds five checkpoints at the short intervals that this is about.",
+            f"{RULE}.look_back_s",
+            1_800,
+            "s",
+            60,
+            86_400,
+            message("Half an hour holds five checkpoints at the short intervals that this is about."),
         ),
         Threshold(
-            f"{RULE}.fleet_minimum_interval_s", 0, "s", 0, 86_400,
-            "0 is none: what a shared storage can handle is for its operator to set.",
+            f"{RULE}.fleet_minimum_interval_s",
+            0,
+            "s",
+            0,
+            86_400,
+            message("0 is none: what a shared storage can handle is for its operator to set."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     interval_ms = window.config.interval_ms
     if window.terminal or checkpoints_are_off(window):
         return
     if not interval_ms:
-        raise NotJudged("the checkpoint settings of this job have not been seen")
+        raise NotJudged(message("the checkpoint settings of this job have not been seen"))
     fleet_minimum_ms = limits[f"{RULE}.fleet_minimum_interval_s"] * 1000
     below_fleet_minimum, long_ms = interval_ms < fleet_minimum_ms, limits[f"{RULE}.interval_share"] * interval_ms
     if anything_known(window) and not below_fleet_minimum and not any(_is_long(one, long_ms) for one in window.checkpoints):
@@ -60,12 +80,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not durations or (not below_fleet_minimum and median(durations) <= long_ms):
         return
     if below_fleet_minimum:
-        yield _finding(window, limits, interval_ms, done, "the fleet's minimum interval", fleet_minimum_ms)
+        yield _finding(window, limits, interval_ms, done, message("the fleet's minimum interval"), fleet_minimum_ms)
         return
     if len(durations) < limits[f"{RULE}.minimum"] or _has_pause(window, interval_ms, limits) or _is_held(window, limits, done):
         return
     if not pressure_is_known(window) and all(dominating_phase(one) is None for one in done):
-        raise NotJudged("neither back-pressure nor the phases of the checkpoints are known, so what makes them slow is not")
+        raise NotJudged(message("neither back-pressure nor the phases of the checkpoints are known, so what makes them slow is not"))
     yield _finding(window, limits, interval_ms, done, "", 0)
 
 
@@ -94,11 +114,16 @@ def _finding(
     share_key, at_ms = f"{RULE}.interval_share", done[-1].ended_ms
     share = usual_ms / interval_ms
     if fleet:
-        title = f"The interval of {ms_text(interval_ms)} is below {fleet} of {ms_text(fleet_minimum_ms)}"
-        cause = "Its operator set a minimum for the shared checkpoint storage."
+        title = message(
+            "The interval of {interval_ms:duration} is below {fleet:message} of {fleet_minimum_ms:duration}",
+            interval_ms=interval_ms,
+            fleet=fleet,
+            fleet_minimum_ms=fleet_minimum_ms,
+        )
+        cause = message("Its operator set a minimum for the shared checkpoint storage.")
     else:
-        title = f"Checkpoints take {share_text(share)} of their interval of {ms_text(interval_ms)}"
-        cause = (
+        title = message("Checkpoints take {share:share} of their interval of {interval_ms:duration}", share=share, interval_ms=interval_ms)
+        cause = message(
             "The next checkpoint is due soon after the last one ends, so that uploads, compactions and the flush of buffers never pause."
         )
     return job_finding(
@@ -108,16 +133,29 @@ def _finding(
         "high" if fleet or pressure_is_known(window) else "medium",
         title=title,
         cause=cause,
-        next_step=f"Set execution.checkpointing.interval to {ms_text(advised_ms)} (twice the 99th percentile of the duration) and "
-        f"execution.checkpointing.min-pause to {ms_text(advised_ms / 2)}.",
+        next_step=message(
+            "Set execution.checkpointing.interval to {advised_ms:duration} (twice the 99th "
+            "percentile of the duration) and execution.checkpointing.min-pause to "
+            "{advised_ms2:duration}.",
+            advised_ms=advised_ms,
+            advised_ms2=advised_ms / 2,
+        ),
         seen_at_ms=at_ms,
         evidence=(
-            limits.compared("duration over interval", share, "ratio", ">", share_key, at_ms, "median"),
-            Evidence("checkpoint interval", interval_ms, "ms", fleet_minimum_ms or None, "<" if fleet_minimum_ms else "", at_ms=at_ms),
-            Evidence("usual duration", usual_ms, "ms", at_ms=at_ms, note=f"median of {len(durations)}"),
-            Evidence("99th percentile of the duration", p99_ms, "ms", at_ms=at_ms),
-            Evidence("minimum pause", window.config.min_pause_ms, "ms", at_ms=at_ms),
-            Evidence("advised interval", advised_ms, "ms", at_ms=at_ms),
+            limits.compared(message("duration over interval"), share, "ratio", ">", share_key, at_ms, message("median")),
+            Evidence(
+                message("checkpoint interval"), interval_ms, "ms", fleet_minimum_ms or None, "<" if fleet_minimum_ms else "", at_ms=at_ms
+            ),
+            Evidence(
+                message("usual duration"),
+                usual_ms,
+                "ms",
+                at_ms=at_ms,
+                note=message("median of {durations:number}", durations=len(durations)),
+            ),
+            Evidence(message("99th percentile of the duration"), p99_ms, "ms", at_ms=at_ms),
+            Evidence(message("minimum pause"), window.config.min_pause_ms, "ms", at_ms=at_ms),
+            Evidence(message("advised interval"), advised_ms, "ms", at_ms=at_ms),
         ),
         data={"advised_interval_ms": advised_ms, "advised_min_pause_ms": advised_ms // 2, "interval_ms": interval_ms},
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import anything_known, by_time, name_of
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.losses import HOLD_S
@@ -15,7 +16,6 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import count_text, ms_text
 
 RULE = "checkpoint.uploads_after_end"
 LOOK_BACK, TOGETHER = f"{RULE}.look_back_s", f"{RULE}.together_ms"
@@ -32,12 +32,14 @@ class _Work(NamedTuple):
 
 @rule(
     RULE,
-    "Uploads after the end",
-    "Tasks still worked on checkpoints that had expired or failed while later ones were written.",
+    message("Uploads after the end"),
+    message("Tasks still worked on checkpoints that had expired or failed while later ones were written."),
     hold_s=HOLD_S,
     thresholds=(
-        Threshold(LOOK_BACK, 600, "s", 60, 86_400, "Ten minutes hold several checkpoints at the usual intervals."),
-        Threshold(TOGETHER, 1_000, "ms", 1, 3_600_000, "So long more are written at once than is allowed; less costs nobody anything."),
+        Threshold(LOOK_BACK, 600, "s", 60, 86_400, message("Ten minutes hold several checkpoints at the usual intervals.")),
+        Threshold(
+            TOGETHER, 1_000, "ms", 1, 3_600_000, message("So long more are written at once than is allowed; less costs nobody anything.")
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -60,18 +62,37 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         "warning",
         "high",
-        title=f"{count_text(most, 'checkpoint')} written at once where {allowed} may be: tasks still worked on those that had ended",
-        cause=f"Tasks worked on {name_of(newest.checkpoint)} for {ms_text(newest.until_ms - newest.checkpoint.ended_ms)} after it had "
-        f"ended ({newest.checkpoint.outcome}), beside {name_of(beside.checkpoint)}. Flink counts only those that the JobManager "
-        "waits for; processors, network and storage serve all of them, which makes the next one late too.",
-        next_step="Give the storage room: set execution.checkpointing.min-pause so that uploads of the one before can end, and a time-out "
-        "above what checkpoints take now. What was uploaded in vain stays behind until an audit of the storage finds it.",
+        title=message(
+            "{most:message} written at once where {allowed:number} may be: tasks still worked on those that had ended",
+            most=plural(most, "{count:count} checkpoint", "{count:count} checkpoints"),
+            allowed=allowed,
+        ),
+        cause=message(
+            "Tasks worked on {name_of:message} for {until_ms:duration} after it had ended "
+            "({outcome:name}), beside {name_of2:message}. Flink counts only those that the "
+            "JobManager waits for; processors, network and storage serve all of them, "
+            "which makes the next one late too.",
+            name_of=name_of(newest.checkpoint),
+            until_ms=newest.until_ms - newest.checkpoint.ended_ms,
+            outcome=newest.checkpoint.outcome,
+            name_of2=name_of(beside.checkpoint),
+        ),
+        next_step=message(
+            "Give the storage room: set execution.checkpointing.min-pause so that uploads "
+            "of the one before can end, and a time-out above what checkpoints take now. "
+            "What was uploaded in vain stays behind until an audit of the storage finds it."
+        ),
         seen_at_ms=newest.until_ms,
         evidence=(
-            limits.compared("more at once than allowed, for", over_ms, "ms", ">=", TOGETHER, newest.until_ms),
-            Evidence("checkpoints written at once", most, "count", allowed, ">", at_ms=newest.until_ms),
-            Evidence("worked on after its end, at least", newest.until_ms - newest.checkpoint.ended_ms, "ms", at_ms=newest.until_ms,
-                     note=name_of(newest.checkpoint)),
+            limits.compared(message("more at once than allowed, for"), over_ms, "ms", ">=", TOGETHER, newest.until_ms),
+            Evidence(message("checkpoints written at once"), most, "count", allowed, ">", at_ms=newest.until_ms),
+            Evidence(
+                message("worked on after its end, at least"),
+                newest.until_ms - newest.checkpoint.ended_ms,
+                "ms",
+                at_ms=newest.until_ms,
+                note=name_of(newest.checkpoint),
+            ),
         ),
         data={
             "together": [one.checkpoint.checkpoint_id for one in together],
@@ -79,7 +100,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "allowed": allowed,
             "over_ms": over_ms,
         },
-    )  # fmt: skip
+    )
 
 
 def _worked_until(window: JobWindow, one: CheckpointSample) -> int:

@@ -5,36 +5,40 @@ Judged where the sources are watched, over a window whose ``gaps`` are filled. J
 
 from collections.abc import Iterator
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import count_text, ms_text
 
 RULE = "collect.blind"
 
 UNSEEN = {
-    "rest": "states of jobs and tasks, checkpoints, back-pressure and exceptions",
-    "log": "why and where checkpoints were declined or expired, restarts between two looks, lost TaskManagers",
-    "logs": "why and where checkpoints were declined or expired, restarts between two looks, lost TaskManagers",
-    "prometheus": "time and buffer metrics of subtasks",
-    "listing": "files in the checkpoint storage",
+    "rest": message("states of jobs and tasks, checkpoints, back-pressure and exceptions"),
+    "log": message("why and where checkpoints were declined or expired, restarts between two looks, lost TaskManagers"),
+    "logs": message("why and where checkpoints were declined or expired, restarts between two looks, lost TaskManagers"),
+    "prometheus": message("time and buffer metrics of subtasks"),
+    "listing": message("files in the checkpoint storage"),
 }
 
 
 @rule(
     RULE,
-    "Source silent",
-    "A source gave no data for three cycles.",
+    message("Source silent"),
+    message("A source gave no data for three cycles."),
     needs=("gaps",),
     thresholds=(
         Threshold(
-            f"{RULE}.cycles", 3, "cycles", 1, 1_000,
-            "One missed cycle is a time-out or a restart of the JobManager; three in a row are not.",
+            f"{RULE}.cycles",
+            3,
+            "cycles",
+            1,
+            1_000,
+            message("One missed cycle is a time-out or a restart of the JobManager; three in a row are not."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
@@ -47,12 +51,14 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
     key = f"{RULE}.cycles"
     silent_ms = max(0, window.at_ms - gap.since_ms)
     evidence = [
-        limits.compared("missed cycles", gap.cycles, "cycles", ">=", key, window.at_ms),
-        Evidence("silent for", silent_ms, "ms", at_ms=window.at_ms),
+        limits.compared(message("missed cycles"), gap.cycles, "cycles", ">=", key, window.at_ms),
+        Evidence(message("silent for"), silent_ms, "ms", at_ms=window.at_ms),
     ]
     if gap.error:
-        evidence.append(Evidence("last error", without_middle(gap.error, 500), at_ms=window.at_ms))
-    error = f" The error of the last attempt: {without_middle(gap.error, 200)}" if gap.error else ""
+        evidence.append(Evidence(message("last error"), without_middle(gap.error, 500), at_ms=window.at_ms))
+    error = (
+        message(" The error of the last attempt: {without_middle:text}", without_middle=without_middle(gap.error, 200)) if gap.error else ""
+    )
     unseen = UNSEEN.get(gap.source, "what this source reports")
     return Finding(
         rule=RULE,
@@ -60,11 +66,20 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
         confidence="high",
         subject_kind="cluster",
         subject_id=gap.source,
-        subject=f"{window.cluster}: {gap.source}",
-        title=f"{gap.source} of {window.cluster} has been silent for {count_text(gap.cycles, 'cycle')} ({ms_text(silent_ms)})",
-        cause=f"Weir does not see {unseen}. Health is unknown, not good.{error}",
-        next_step="Check that the JobManager (or the directory of this source) can be reached from Weir's collector with the cluster's "
-        "settings: address, certificate, token, firewall. A JobManager that is down shows here first.",
+        subject=message("{cluster:name}: {source:name}", cluster=window.cluster, source=gap.source),
+        title=message(
+            "{source:name} of {cluster:name} has been silent for {cycles:message} ({silent_ms:duration})",
+            source=gap.source,
+            cluster=window.cluster,
+            cycles=plural(gap.cycles, "{count:count} cycle", "{count:count} cycles"),
+            silent_ms=silent_ms,
+        ),
+        cause=message("Weir does not see {unseen:name}. Health is unknown, not good.{error:text}", unseen=unseen, error=error),
+        next_step=message(
+            "Check that the JobManager (or the directory of this source) can be reached "
+            "from Weir's collector with the cluster's settings: address, certificate, "
+            "token, firewall. A JobManager that is down shows here first."
+        ),
         seen_at_ms=window.at_ms,
         evidence=tuple(evidence),
         data={"source": gap.source, "since_ms": gap.since_ms, "cycles": gap.cycles},

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ingest.messages import bytes_text, list_text, message
 from spark_jobs.diagnosis.checkpoint_history import completed
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.meters import meters_agree, meters_are_of_now
@@ -15,10 +16,9 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
-from spark_jobs.diagnosis.wording import bytes_text, list_text, share_text
 
 RULE = "data.skew"
-LACKING = "records and state per subtask"
+LACKING = message("records and state per subtask")
 RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
 STATE_KEPT_MS = 600_000
 """A window knows the state of the newest checkpoint in each ten minutes."""
@@ -52,8 +52,8 @@ class Uneven:
 
 @rule(
     RULE,
-    "Uneven data",
-    "One subtask gets several times the records, or holds several times the state, of a typical sibling.",
+    message("Uneven data"),
+    message("One subtask gets several times the records, or holds several times the state, of a typical sibling."),
     needs=("vertex_windows", "vertex_states"),
     lacking=LACKING,
     thresholds=(
@@ -63,20 +63,27 @@ class Uneven:
             "times",
             1.5,
             1000.0,
-            "Key groups alone may give one subtask twice as many as another; more comes from the keys themselves.",
+            message("Key groups alone may give one subtask twice as many as another; more comes from the keys themselves."),
         ),
-        Threshold(STATE_RATIO, 3.0, "times", 1.5, 1000.0, "As for records: twice is what key groups explain."),
+        Threshold(STATE_RATIO, 3.0, "times", 1.5, 1000.0, message("As for records: twice is what key groups explain.")),
         Threshold(
-            MIN_RECORDS, 100.0, "records/s", 0.0, 1e9, "A few thousand records a window, below which neither shares nor load say much."
+            MIN_RECORDS,
+            100.0,
+            "records/s",
+            0.0,
+            1e9,
+            message("A few thousand records a window, below which neither shares nor load say much."),
         ),
-        Threshold(MIN_STATE, 64 * 1024**2, "bytes", 0.0, 1e15, "Smaller states are written and restored in no time, however uneven."),
+        Threshold(
+            MIN_STATE, 64 * 1024**2, "bytes", 0.0, 1e15, message("Smaller states are written and restored in no time, however uneven.")
+        ),
         Threshold(
             BUSY,
             0.5,
             "ratio",
             0.0,
             1.0,
-            "A hot subtask that works for the larger part of the window is the vertex's limit; else it is a fact.",
+            message("A hot subtask that works for the larger part of the window is the vertex's limit; else it is a fact."),
         ),
     ),
 )
@@ -103,9 +110,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
     if remembered:
-        raise NotJudged(f"records counted for each subtask of {list_text(remembered)}, whose meters are uneven but remember a minute")
+        raise NotJudged(
+            message(
+                "records counted for each subtask of {remembered:name}, whose meters are uneven but remember a minute",
+                remembered=list_text(remembered),
+            )
+        )
     if not window.vertex_states and _state_is_untold(window):
-        raise NotJudged("full state of each subtask, which the REST API gives for a checkpoint since Flink 1.15")
+        raise NotJudged(message("full state of each subtask, which the REST API gives for a checkpoint since Flink 1.15"))
 
 
 def _state_is_untold(window: JobWindow) -> bool:
@@ -148,7 +160,13 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
         RULE,
         "warning" if busy is not None and busy >= limits[BUSY] and not uneven.is_source else "info",
         "high" if uneven.state or (uneven.rates and uneven.rates.counted_ms) else "medium",
-        title=f"{hot} {'has' if len(main.top) == 1 else 'have'} {share_text(main.top_share)} of the {uneven.of}",
+        title=message(
+            "{hot:name} {words:message} {top_share:share} of the {of:message}",
+            hot=hot,
+            words=message("has") if len(main.top) == 1 else message("have"),
+            top_share=main.top_share,
+            of=message("records") if uneven.of == "records" else message("state"),
+        ),
         cause=_cause(name, uneven, _sets_pace(window, limits, uneven)),
         next_step=_next_step(name, uneven),
         evidence=_evidence(window, limits, uneven),
@@ -168,37 +186,65 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
 def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
     if (spread := uneven.records) and uneven.rates:
         source, at_ms = uneven.rates.source, window.at_ms
-        note = "a typical sibling gets none" if spread.ratio is None else "largest over the median of the others"
-        yield limits.compared("records, largest over typical", spread.ratio, "times", ">=", RATIO, at_ms, f"{note}; {source}")
-        yield limits.compared("records of the hottest subtask", spread.largest, "records/s", ">=", MIN_RECORDS, at_ms, source)
-        yield Evidence("records of a typical sibling", spread.typical, "records/s", at_ms=at_ms, note=source)
+        note = message("a typical sibling gets none") if spread.ratio is None else message("largest over the median of the others")
+        yield limits.compared(
+            message("records, largest over typical"),
+            spread.ratio,
+            "times",
+            ">=",
+            RATIO,
+            at_ms,
+            message("{note:message}; {source:message}", note=note, source=source),
+        )
+        yield limits.compared(message("records of the hottest subtask"), spread.largest, "records/s", ">=", MIN_RECORDS, at_ms, source)
+        yield Evidence(message("records of a typical sibling"), spread.typical, "records/s", at_ms=at_ms, note=source)
     if spread := uneven.state:
         taken_at_ms = uneven.state_at_ms
-        note = "a typical sibling has none" if spread.ratio is None else "full state; largest over the median of the others"
-        yield limits.compared("state, largest over typical", spread.ratio, "times", ">=", STATE_RATIO, taken_at_ms, note)
-        yield Evidence("state of the largest subtask", int(spread.largest), "bytes", int(limits[MIN_STATE]), ">=", MIN_STATE, taken_at_ms)
+        note = (
+            message("a typical sibling has none") if spread.ratio is None else message("full state; largest over the median of the others")
+        )
+        yield limits.compared(message("state, largest over typical"), spread.ratio, "times", ">=", STATE_RATIO, taken_at_ms, note)
+        yield Evidence(
+            message("state of the largest subtask"), int(spread.largest), "bytes", int(limits[MIN_STATE]), ">=", MIN_STATE, taken_at_ms
+        )
     if uneven.busy is not None:
         sign = ">=" if uneven.busy >= limits[BUSY] else "<"
-        yield limits.compared("busiest of the hot subtasks", uneven.busy, "ratio", sign, BUSY, window.at_ms)
+        yield limits.compared(message("busiest of the hot subtasks"), uneven.busy, "ratio", sign, BUSY, window.at_ms)
 
 
 def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:
     spread = uneven.main
-    times = "while a typical sibling has none" if spread.ratio is None else f"{spread.ratio:.1f} times a typical sibling"
-    amount = bytes_text(spread.largest) if uneven.of == "state" else f"{spread.largest:,.0f} records/s"
-    pace = ", and its busiest subtask sets the pace: what feeds it is back-pressured" if sets_pace else ""
-    return f"The hottest subtask of {name} has {amount}, {times}: keys or partitions are not spread evenly{pace}."
+    times = (
+        message("while a typical sibling has none")
+        if spread.ratio is None
+        else message("{ratio:decimal1} times a typical sibling", ratio=spread.ratio)
+    )
+    amount = bytes_text(spread.largest) if uneven.of == "state" else message("{largest:count} records/s", largest=spread.largest)
+    pace = message(", and its busiest subtask sets the pace: what feeds it is back-pressured") if sets_pace else ""
+    return message(
+        "The hottest subtask of {name:name} has {amount:message}, {times:message}: keys or partitions are not spread evenly{pace:message}.",
+        name=name,
+        amount=amount,
+        times=times,
+        pace=pace,
+    )
 
 
 def _next_step(name: str, uneven: Uneven) -> str:
     if uneven.of == "state":
-        return (
-            f"Its records are not known to be uneven: look at the state of single keys of {name}, such as a list or map that only grows, a "
-            "window or a join side that is never cleared. Set a state time-to-live or clear it; else divide the key."
+        return message(
+            "Its records are not known to be uneven: look at the state of single keys of "
+            "{name:name}, such as a list or map that only grows, a window or a join side "
+            "that is never cleared. Set a state time-to-live or clear it; else divide the "
+            "key.",
+            name=name,
         )
     if uneven.is_source:
-        return f"Look at the partitions that {name} reads: spread the writers' keys, or rebalance() right after the source."
-    return (
-        f"Count records by key before {name}: pre-aggregate or salt the hot ones, filter sentinel keys (null, 0, 'unknown'), "
-        "or choose a key with more values."
+        return message(
+            "Look at the partitions that {name:name} reads: spread the writers' keys, or rebalance() right after the source.", name=name
+        )
+    return message(
+        "Count records by key before {name:name}: pre-aggregate or salt the hot ones, "
+        "filter sentinel keys (null, 0, 'unknown'), or choose a key with more values.",
+        name=name,
     )

@@ -6,6 +6,7 @@ Its event time is that of the slowest input. What comes by a faster one waits in
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
+from ingest.messages import brief, message, ms_text, plural
 from spark_jobs.diagnosis.fed_vertices import Fed, fed_samples, is_waited_for
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.registry import rule
@@ -13,7 +14,6 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.topology import Topology
-from spark_jobs.diagnosis.wording import brief, bytes_text, count_text, ms_text
 
 RULE = "join.slow_input"
 APART, SAMPLES, WINDOW = f"{RULE}.apart_ms", f"{RULE}.samples", f"{RULE}.window_s"
@@ -23,16 +23,21 @@ HELD_RATIO = 0.1
 
 @rule(
     RULE,
-    "Slow input of a join",
-    "The watermarks of the inputs of an operator lie far apart: it holds what the faster input brought.",
+    message("Slow input of a join"),
+    message("The watermarks of the inputs of an operator lie far apart: it holds what the faster input brought."),
     hold_s=900,
     needs=("gauges",),
     thresholds=(
         Threshold(
-            APART, 60_000, "ms", 1_000, 7 * 86_400_000, "A minute: inputs of one rhythm lie seconds apart. Raise it for joins of old data."
+            APART,
+            60_000,
+            "ms",
+            1_000,
+            7 * 86_400_000,
+            message("A minute: inputs of one rhythm lie seconds apart. Raise it for joins of old data."),
         ),
-        Threshold(SAMPLES, 3, "count", 1, 100, "So many samples, all of them: a pause of one source is over sooner."),
-        Threshold(WINDOW, 300, "s", 60, 600, "Five minutes: a source that restarts is back within them."),
+        Threshold(SAMPLES, 3, "count", 1, 100, message("So many samples, all of them: a pause of one source is over sooner.")),
+        Threshold(WINDOW, 300, "s", 60, 600, message("Five minutes: a source that restarts is back within them.")),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -70,24 +75,38 @@ def _by_its_inputs(window: JobWindow, limits: Limits, vertex_id: str, samples: S
     apart, newest = seen[-1]
     distances = [abs(one) for one, _ in seen]
     least = ms_text(min(distances))
-    slow, name = "second" if apart > 0 else "first", brief(window.vertex_name(vertex_id))
+    slow = message("second") if apart > 0 else message("first")
+    name = brief(window.vertex_name(vertex_id))
     state = _state_bytes(window, vertex_id)
-    held = f" It holds {bytes_text(state)} of state." if state is not None else ""
+    held = message(" It holds {state:bytes} of state.", state=state) if state is not None else ""
     yield vertex_finding(
         window,
         vertex_id,
         RULE,
         "warning",
         "high" if _grows(distances) else "medium",
-        title=f"The {slow} input of {name} is {ms_text(abs(apart))} behind the other",
+        title=message("The {slow:message} input of {name:name} is {abs:duration} behind the other", slow=slow, name=name, abs=abs(apart)),
         cause=(
-            f"In {count_text(len(seen), 'sample')} the watermark of the {slow} input was at least {least} behind that of "
-            f"the other{', and the distance grows' if _grows(distances) else ''}. Event time of the operator is that of the slower input: "
-            f"what the faster one brings waits in state until then.{held}"
+            message(
+                "In {seen:message} the watermark of the {slow:message} input was at least "
+                "{least:name} behind that of the other{words:message}. Event time of the "
+                "operator is that of the slower input: what the faster one brings waits in "
+                "state until then.{held:message}",
+                seen=plural(len(seen), "{count:count} sample", "{count:count} samples"),
+                slow=slow,
+                least=least,
+                words=message(", and the distance grows") if _grows(distances) else "",
+                held=held,
+            )
         ),
         next_step=(
-            f"Look at what feeds the {slow} input: its sources (lag, idle partitions) and operators that are busy or back-pressured. "
-            "Where it is late by nature, align the sources (withWatermarkAlignment, 1.15 and later) so that the faster does not run ahead."
+            message(
+                "Look at what feeds the {slow:message} input: its sources (lag, idle "
+                "partitions) and operators that are busy or back-pressured. Where it is late "
+                "by nature, align the sources (withWatermarkAlignment, 1.15 and later) so that "
+                "the faster does not run ahead.",
+                slow=slow,
+            )
         ),
         seen_at_ms=newest.at_ms,
         evidence=_evidence(limits, distances, newest.at_ms, state),
@@ -116,15 +135,35 @@ def _by_its_feeders(
         RULE,
         "warning",
         "high" if _grows(distances) else "medium",
-        title=f"What {name} gets from {slow} is {ms_text(newest.apart_ms)} behind what it gets from {fast}",
+        title=message(
+            "What {name:name} gets from {slow:name} is {apart_ms:duration} behind what it gets from {fast:name}",
+            name=name,
+            slow=slow,
+            apart_ms=newest.apart_ms,
+            fast=fast,
+        ),
         cause=(
-            f"In {count_text(len(seen), 'sample')} the watermark that {slow} sent on was at least {least} behind that of "
-            f"{fast}{', and the distance grows' if _grows(distances) else ''}. Event time of the vertex is that of its slowest input: what "
-            f"a faster one brings to a join or a window waits in state until then. It holds {bytes_text(state)} of state."
+            message(
+                "In {seen:message} the watermark that {slow:name} sent on was at least "
+                "{least:name} behind that of {fast:name}{words:message}. Event time of the "
+                "vertex is that of its slowest input: what a faster one brings to a join or a "
+                "window waits in state until then. It holds {state:bytes} of state.",
+                seen=plural(len(seen), "{count:count} sample", "{count:count} samples"),
+                slow=slow,
+                least=least,
+                fast=fast,
+                words=message(", and the distance grows") if _grows(distances) else "",
+                state=state,
+            )
         ),
         next_step=(
-            f"Look at {slow}: its sources (lag, idle partitions) and operators that are busy or back-pressured. "
-            "Where it is late by nature, align the sources (withWatermarkAlignment, 1.15 and later) so that the faster does not run ahead."
+            message(
+                "Look at {slow:name}: its sources (lag, idle partitions) and operators that "
+                "are busy or back-pressured. Where it is late by nature, align the sources "
+                "(withWatermarkAlignment, 1.15 and later) so that the faster does not run "
+                "ahead.",
+                slow=slow,
+            )
         ),
         seen_at_ms=newest.at_ms,
         evidence=_evidence(limits, distances, newest.at_ms, state),
@@ -149,11 +188,11 @@ def _grows(distances: Sequence[int]) -> bool:
 
 def _evidence(limits: Limits, distances: Sequence[int], at_ms: int, state: int | None) -> list[Evidence]:
     evidence = [
-        limits.compared("watermarks of its inputs apart", distances[-1], "ms", ">=", APART, at_ms),
-        Evidence("samples", len(distances), "count", at_ms=at_ms),
+        limits.compared(message("watermarks of its inputs apart"), distances[-1], "ms", ">=", APART, at_ms),
+        Evidence(message("samples"), len(distances), "count", at_ms=at_ms),
     ]
     if state is not None:
-        evidence.append(Evidence("state of the vertex in the newest checkpoint", state, "bytes"))
+        evidence.append(Evidence(message("state of the vertex in the newest checkpoint"), state, "bytes"))
     return evidence
 
 

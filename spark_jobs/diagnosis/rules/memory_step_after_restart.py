@@ -9,27 +9,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
+from ingest.messages import bytes_text, join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
 from spark_jobs.diagnosis.statistics import median
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, count_text
 
 RULE = "memory.step_after_restart"
 STEP, RESTARTS, LEFT, CRITICAL = f"{RULE}.step_bytes", f"{RULE}.restarts", f"{RULE}.restarts_left", f"{RULE}.critical_restarts_left"
 MOST_FALLS = 0.2
 """Of the steps: where levels fall now and then, what was left behind is freed after all, by a collection that unloads classes."""
-METASPACE, DIRECT = "metaspace", "direct memory"
+METASPACE, DIRECT = "metaspace", message("direct memory")
 _ACTION = {
     METASPACE: (
-        "Take a heap dump of the TaskManager and look for what refers to several class loaders of the job: a thread, timer or cache that "
-        "close() does not end. Libraries that do so belong into Flink's lib folder. taskmanager.memory.jvm-metaspace.size only buys time."
+        message(
+            "Take a heap dump of the TaskManager and look for what refers to several class "
+            "loaders of the job: a thread, timer or cache that close() does not end. "
+            "Libraries that do so belong into Flink's lib folder. "
+            "taskmanager.memory.jvm-metaspace.size only buys time."
+        )
     ),
     DIRECT: (
-        "Look for clients and buffers that close() does not release: threads that outlive their task keep them. "
-        "taskmanager.memory.task.off-heap.size only buys time."
+        message(
+            "Look for clients and buffers that close() does not release: threads that "
+            "outlive their task keep them. taskmanager.memory.task.off-heap.size only buys "
+            "time."
+        )
     ),
 }
 
@@ -58,14 +65,18 @@ class Steps:
 
 @rule(
     RULE,
-    "Restarts leave memory behind",
-    "Each restart of the job leaves metaspace or direct memory behind in a TaskManager, until that is full.",
+    message("Restarts leave memory behind"),
+    message("Each restart of the job leaves metaspace or direct memory behind in a TaskManager, until that is full."),
     needs=("taskmanagers", "annotations"),
     thresholds=(
-        Threshold(STEP, 1 << 20, "bytes", 1024, 1e12, "1 MiB a restart: less is what the compiler and class loading add by themselves."),
-        Threshold(RESTARTS, 3, "count", 2, 11, "Three in a row: the first restarts load what the first start did not need."),
-        Threshold(LEFT, 50, "count", 1, 1e6, "More restarts than that are weeks of most jobs; TaskManagers are replaced before."),
-        Threshold(CRITICAL, 5, "count", 0, 1e6, "A restart loop makes five in minutes, and then TaskManagers end one after the other."),
+        Threshold(
+            STEP, 1 << 20, "bytes", 1024, 1e12, message("1 MiB a restart: less is what the compiler and class loading add by themselves.")
+        ),
+        Threshold(RESTARTS, 3, "count", 2, 11, message("Three in a row: the first restarts load what the first start did not need.")),
+        Threshold(LEFT, 50, "count", 1, 1e6, message("More restarts than that are weeks of most jobs; TaskManagers are replaced before.")),
+        Threshold(
+            CRITICAL, 5, "count", 0, 1e6, message("A restart loop makes five in minutes, and then TaskManagers end one after the other.")
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -73,7 +84,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     if not window.taskmanagers:
         if sum(one.kind == "restart" for one in window.annotations) >= limits[RESTARTS]:
-            raise NotJudged("the memory of the TaskManagers that it has slots on")
+            raise NotJudged(message("the memory of the TaskManagers that it has slots on"))
         return
     found = [
         one
@@ -117,30 +128,69 @@ def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
     left, seen = worst.left, restarts - worst.levels[0][0]
     critical = left is not None and left <= limits[CRITICAL]
     others = len({one.taskmanager_id for one in found}) - 1
-    also = f" {count_text(others, 'other TaskManager')} {'shows' if others == 1 else 'show'} it too." if others else ""
+    also = (
+        message(
+            " {others:message} {words:message} it too.",
+            others=plural(others, "{count:count} other TaskManager", "{count:count} other TaskManagers"),
+            words=message("shows") if others == 1 else message("show"),
+        )
+        if others
+        else ""
+    )
     kinds = {one.kind: one for one in reversed(found) if one.kind != worst.kind}
-    also += "".join(f" {kind.capitalize()} grows by {bytes_text(round(one.step_bytes))} a restart as well." for kind, one in kinds.items())
-    heap = "" if worst.heap_step_bytes is None else f" The heap changed by {_signed(worst.heap_step_bytes)} a restart."
-    full = f"is full after {int(left)} more" if left is not None else "grows towards a limit that is not known"
+    also += join_messages(
+        (
+            message(
+                " {capitalize:name} grows by {round:bytes} a restart as well.", capitalize=kind.capitalize(), round=round(one.step_bytes)
+            )
+            for kind, one in kinds.items()
+        )
+    )
+    heap = (
+        ""
+        if worst.heap_step_bytes is None
+        else message(" The heap changed by {signed:name} a restart.", signed=_signed(worst.heap_step_bytes))
+    )
+    full = (
+        message("is full after {int:number} more", int=int(left))
+        if left is not None
+        else message("grows towards a limit that is not known")
+    )
     evidence = [
-        limits.compared("left behind by a restart", round(worst.step_bytes), "bytes", ">=", STEP, at_ms, note=worst.kind),
-        limits.compared("restarts seen", seen, "count", ">=", RESTARTS, at_ms),
-        Evidence(f"{worst.kind} in use", now, "bytes", at_ms=at_ms, note=worst.taskmanager_id),
+        limits.compared(message("left behind by a restart"), round(worst.step_bytes), "bytes", ">=", STEP, at_ms, note=worst.kind),
+        limits.compared(message("restarts seen"), seen, "count", ">=", RESTARTS, at_ms),
+        Evidence(message("{kind:name} in use", kind=worst.kind), now, "bytes", at_ms=at_ms, note=worst.taskmanager_id),
     ]
     if left is not None:
-        evidence[1:1] = [limits.compared("restarts until it is full", left, "count", "<=", CRITICAL if critical else LEFT, at_ms)]
-        evidence.append(Evidence(f"limit of {worst.kind}", worst.limit_bytes, "bytes", at_ms=at_ms))
+        evidence[1:1] = [limits.compared(message("restarts until it is full"), left, "count", "<=", CRITICAL if critical else LEFT, at_ms)]
+        evidence.append(Evidence(message("limit of {kind:name}", kind=worst.kind), worst.limit_bytes, "bytes", at_ms=at_ms))
     if worst.heap_step_bytes is not None:
-        evidence.append(Evidence("heap in use, change by a restart", round(worst.heap_step_bytes), "bytes", at_ms=at_ms))
+        evidence.append(Evidence(message("heap in use, change by a restart"), round(worst.heap_step_bytes), "bytes", at_ms=at_ms))
     return job_finding(
         window,
         RULE,
         "critical" if critical else "warning" if left is not None else "info",
         "high" if left is not None else "medium",
-        title=f"Each restart leaves {bytes_text(round(worst.step_bytes))} of {worst.kind} behind on {where}",
+        title=message(
+            "Each restart leaves {round:bytes} of {kind:name} behind on {where:name}",
+            round=round(worst.step_bytes),
+            kind=worst.kind,
+            where=where,
+        ),
         cause=(
-            f"Over {count_text(seen, 'restart')}, {worst.kind} of {where} rose from {bytes_text(worst.levels[0][2])} to {bytes_text(now)}; "
-            f"at this pace it {full}.{heap}{also} Something of earlier attempts of the job is still referred to."
+            message(
+                "Over {seen:message}, {kind:name} of {where:name} rose from {levels:bytes} to "
+                "{now:bytes}; at this pace it {full:message}.{heap:message}{also:message} "
+                "Something of earlier attempts of the job is still referred to.",
+                seen=plural(seen, "{count:count} restart", "{count:count} restarts"),
+                kind=worst.kind,
+                where=where,
+                levels=worst.levels[0][2],
+                now=now,
+                full=full,
+                heap=heap,
+                also=also,
+            )
         ),
         next_step=_ACTION[worst.kind],
         seen_at_ms=at_ms,

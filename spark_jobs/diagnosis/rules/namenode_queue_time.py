@@ -6,12 +6,12 @@ By ``RpcQueueTimeAvgTime`` of the bean ``RpcActivityForPort*`` (Hadoop's metrics
 from collections.abc import Iterator
 from statistics import median
 
+from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.subjects import namenode_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import list_text, ms_text
 
 RULE = "namenode.queue_time"
 WAIT, LONG_WAIT = f"{RULE}.wait_ms", f"{RULE}.long_wait_ms"
@@ -21,24 +21,34 @@ FEWEST = 3
 
 @rule(
     RULE,
-    "NameNode overloaded",
-    "Calls wait long in the queue of a NameNode: half of the readings of ten minutes and more.",
+    message("NameNode overloaded"),
+    message("Calls wait long in the queue of a NameNode: half of the readings of ten minutes and more."),
     hold_s=900,
     judges=NameNodeReadings,
     thresholds=(
         Threshold(
-            WAIT, 100, "ms", 1, 600_000,
-            "A NameNode that keeps up takes a call within a millisecond or two; a file costs a writer four calls and more, one by one.",
+            WAIT,
+            100,
+            "ms",
+            1,
+            600_000,
+            message(
+                "A NameNode that keeps up takes a call within a millisecond or two; a file costs a writer four calls and more, one by one."
+            ),
         ),
         Threshold(
-            LONG_WAIT, 1_000, "ms", 1, 600_000,
-            "At a second, a checkpoint waits for seconds with each of its files, and clients begin to try again.",
+            LONG_WAIT,
+            1_000,
+            "ms",
+            1,
+            600_000,
+            message("At a second, a checkpoint waits for seconds with each of its files, and clients begin to try again."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
     if len(sample.queue_ms) < FEWEST:
-        raise NotJudged("how long calls wait in its queue: its JMX gave fewer than three readings in ten minutes")
+        raise NotJudged(message("how long calls wait in its queue: its JMX gave fewer than three readings in ten minutes"))
     wait_ms = median(sample.queue_ms)
     if wait_ms < limits[WAIT]:
         return
@@ -48,12 +58,23 @@ def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
         sample,
         RULE,
         "critical" if long else "warning",
-        title=f"Calls wait {ms_text(wait_ms)} in the queue of the NameNode of {sample.cluster}",
-        cause="It gets more calls than it can work on, or something holds its lock. Checkpoints of every job that writes to it wait with "
-        f"each call, as do all other users of this HDFS.{f' Most calls: {kinds}.' if kinds else ''}",
-        next_step="Read on the page File system calls who calls it most in the worst second and which jobs take checkpoints together. "
-        "Fewer files make fewer calls (state.storage.fs.memory-threshold, execution.checkpointing.file-merging.enabled since 1.20); longer "
-        "intervals and checkpoints at different seconds take the bursts; jobs that move to another NameNode take their load with them.",
+        title=message(
+            "Calls wait {wait_ms:duration} in the queue of the NameNode of {cluster:name}", wait_ms=wait_ms, cluster=sample.cluster
+        ),
+        cause=message(
+            "It gets more calls than it can work on, or something holds its lock. "
+            "Checkpoints of every job that writes to it wait with each call, as do all "
+            "other users of this HDFS.{words:message}",
+            words=message(" Most calls: {kinds:message}.", kinds=kinds) if kinds else "",
+        ),
+        next_step=message(
+            "Read on the page File system calls who calls it most in the worst second and "
+            "which jobs take checkpoints together. Fewer files make fewer calls "
+            "(state.storage.fs.memory-threshold, "
+            "execution.checkpointing.file-merging.enabled since 1.20); longer intervals "
+            "and checkpoints at different seconds take the bursts; jobs that move to "
+            "another NameNode take their load with them."
+        ),
         evidence=tuple(_evidence(sample, wait_ms, limits)),
         data={"queue_ms": wait_ms, "calls_per_s": sample.calls_per_s, "kinds": dict(sample.kinds)},
     )
@@ -61,11 +82,19 @@ def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
 
 def _evidence(sample: NameNodeReadings, wait_ms: float, limits: Limits) -> Iterator[Evidence]:
     at_ms = sample.at_ms
-    yield limits.compared("wait in the queue", wait_ms, "ms", ">=", WAIT, at_ms, f"median of {len(sample.queue_ms)} readings")
-    yield Evidence("longest wait of a reading", max(sample.queue_ms), "ms", at_ms=at_ms)
+    yield limits.compared(
+        message("wait in the queue"),
+        wait_ms,
+        "ms",
+        ">=",
+        WAIT,
+        at_ms,
+        message("median of {queue_ms:number} readings", queue_ms=len(sample.queue_ms)),
+    )
+    yield Evidence(message("longest wait of a reading"), max(sample.queue_ms), "ms", at_ms=at_ms)
     if sample.processing_ms is not None:
-        yield Evidence("time a call is worked on", sample.processing_ms, "ms", at_ms=at_ms)
+        yield Evidence(message("time a call is worked on"), sample.processing_ms, "ms", at_ms=at_ms)
     if sample.call_queue_length is not None:
-        yield Evidence("calls in the queue", sample.call_queue_length, "count", at_ms=at_ms)
+        yield Evidence(message("calls in the queue"), sample.call_queue_length, "count", at_ms=at_ms)
     if sample.calls_per_s is not None:
-        yield Evidence("calls of all clients", sample.calls_per_s, "calls/s", at_ms=at_ms)
+        yield Evidence(message("calls of all clients"), sample.calls_per_s, "calls/s", at_ms=at_ms)

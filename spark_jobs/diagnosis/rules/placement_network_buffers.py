@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ingest.messages import bytes_text, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.statistics import counts_of
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, count_text, list_text
 
 RULE = "placement.network_buffers"
 FAILURES, CRITICAL, WINDOW = f"{RULE}.failures", f"{RULE}.critical_failures", f"{RULE}.window_s"
@@ -38,15 +38,19 @@ class Shortage:
 
 @rule(
     RULE,
-    "Too few network buffers",
-    "Tasks failed at their start because their TaskManager has fewer network buffers than the tasks on it need.",
+    message("Too few network buffers"),
+    message("Tasks failed at their start because their TaskManager has fewer network buffers than the tasks on it need."),
     hold_s=600,
-    reads=("task_state FAILED",),
+    reads=(message("task_state FAILED"),),
     needs=("events", "failures"),
     thresholds=(
-        Threshold(FAILURES, 1, "count", 1, 1000, "One is enough: a task does not start with fewer, and the next attempt needs as many."),
-        Threshold(CRITICAL, 3, "count", 1, 1000, "Flink places tasks again at each attempt: three that failed show that none fits."),
-        Threshold(WINDOW, 600, "s", 60, 86_400, "Ten minutes: as long as attempts follow each other, they are one story."),
+        Threshold(
+            FAILURES, 1, "count", 1, 1000, message("One is enough: a task does not start with fewer, and the next attempt needs as many.")
+        ),
+        Threshold(
+            CRITICAL, 3, "count", 1, 1000, message("Flink places tasks again at each attempt: three that failed show that none fits.")
+        ),
+        Threshold(WINDOW, 600, "s", 60, 86_400, message("Ten minutes: as long as attempts follow each other, they are one story.")),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -75,30 +79,45 @@ def _shortage(at_ms: int, host: str | None, match: re.Match[str]) -> Shortage:
 def _finding(window: JobWindow, limits: Limits, found: list[Shortage]) -> Finding:
     newest, stays_down = found[-1], len(found) >= limits[CRITICAL]
     hosts = list(counts_of(one.host for one in found if one.host))[:MOST_HOSTS]
-    where = f" on {list_text(hosts)}" if hosts else ""
-    pool = f" of {newest.total:,}" if newest.total else ""
+    where = message(" on {hosts:name}", hosts=list_text(hosts)) if hosts else ""
+    pool = message(" of {total:count}", total=newest.total) if newest.total else ""
     size = f" ({bytes_text(newest.total * newest.segment_bytes)})" if newest.total and newest.segment_bytes else ""
     evidence = [
-        limits.compared("failures for want of buffers", len(found), "count", ">=", FAILURES, newest.at_ms),
-        Evidence("buffers that the task required", newest.required, "count", at_ms=newest.at_ms),
-        Evidence("buffers that were available", newest.available, "count", at_ms=newest.at_ms),
+        limits.compared(message("failures for want of buffers"), len(found), "count", ">=", FAILURES, newest.at_ms),
+        Evidence(message("buffers that the task required"), newest.required, "count", at_ms=newest.at_ms),
+        Evidence(message("buffers that were available"), newest.available, "count", at_ms=newest.at_ms),
     ]
     if newest.total and newest.segment_bytes:
-        evidence.append(Evidence("buffers of the TaskManager", newest.total, "count", at_ms=newest.at_ms))
-        evidence.append(Evidence("its network memory", newest.total * newest.segment_bytes, "bytes", at_ms=newest.at_ms))
+        evidence.append(Evidence(message("buffers of the TaskManager"), newest.total, "count", at_ms=newest.at_ms))
+        evidence.append(Evidence(message("its network memory"), newest.total * newest.segment_bytes, "bytes", at_ms=newest.at_ms))
     return job_finding(
         window,
         RULE,
         "critical" if stays_down else "warning",
         "high",
-        title=f"{count_text(len(found), 'task')} found too few network buffers{where}",
+        title=message(
+            "{found:message} found too few network buffers{where:message}",
+            found=plural(len(found), "{count:count} task", "{count:count} tasks"),
+            where=where,
+        ),
         cause=(
-            f"A task required {newest.required:,} network buffers and {newest.available:,}{pool}{size} were available: "
-            "the tasks that Flink placed on that TaskManager need more than it has."
+            message(
+                "A task required {required:count} network buffers and "
+                "{available:count}{pool:message}{size:name} were available: the tasks that "
+                "Flink placed on that TaskManager need more than it has.",
+                required=newest.required,
+                available=newest.available,
+                pool=pool,
+                size=size,
+            )
         ),
         next_step=(
-            "Raise taskmanager.memory.network.max (with network.fraction or network.min), or let fewer tasks share a TaskManager. "
-            "The job's placement page shows how many buffers its plan needs on each TaskManager, and what an even placement would need."
+            message(
+                "Raise taskmanager.memory.network.max (with network.fraction or network.min), "
+                "or let fewer tasks share a TaskManager. The job's placement page shows how "
+                "many buffers its plan needs on each TaskManager, and what an even placement "
+                "would need."
+            )
         ),
         seen_at_ms=newest.at_ms,
         evidence=evidence,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import fsum
 
+from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting
 from spark_jobs.diagnosis.pressure import value
@@ -17,7 +18,7 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 RULE = "placement.uneven"
-LACKING = "on which TaskManagers its subtasks run"
+LACKING = message("on which TaskManagers its subtasks run")
 RATIO, EXTRA, BUSY_RATIO = f"{RULE}.max_over_mean", f"{RULE}.extra_tasks", f"{RULE}.busy_max_over_mean"
 
 
@@ -34,14 +35,18 @@ class Load:
 
 @rule(
     RULE,
-    "Uneven placement",
-    "One TaskManager runs far more tasks of the job than the others that the job runs on.",
+    message("Uneven placement"),
+    message("One TaskManager runs far more tasks of the job than the others that the job runs on."),
     needs=("vertex_windows",),
     lacking=LACKING,
     thresholds=(
-        Threshold(RATIO, 1.5, "times", 1.1, 1000.0, "Half as many again as the mean: all TaskManagers are made as large as the fullest."),
-        Threshold(EXTRA, 4, "count", 1, 1e6, "Fewer tasks than that above the mean are a matter of rounding in a small job."),
-        Threshold(BUSY_RATIO, 1.5, "times", 1.1, 1000.0, "Where the fullest is the busiest by as much, it is the limit of the job."),
+        Threshold(
+            RATIO, 1.5, "times", 1.1, 1000.0, message("Half as many again as the mean: all TaskManagers are made as large as the fullest.")
+        ),
+        Threshold(EXTRA, 4, "count", 1, 1e6, message("Fewer tasks than that above the mean are a matter of rounding in a small job.")),
+        Threshold(
+            BUSY_RATIO, 1.5, "times", 1.1, 1000.0, message("Where the fullest is the busiest by as much, it is the limit of the job.")
+        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -78,22 +83,27 @@ def _finding(window: JobWindow, limits: Limits, loads: list[Load], fullest: Load
     is_busiest = fullest.busy > 0 and fullest.busy >= limits[BUSY_RATIO] * mean_busy
     concentrated = _most_concentrated(loads, fullest)
     evidence = [
-        limits.compared("tasks of the fullest TaskManager over the mean", fullest.tasks / mean, "times", ">=", RATIO, at_ms),
-        limits.compared("its tasks above the mean", fullest.tasks - mean, "count", ">=", EXTRA, at_ms),
-        Evidence("tasks of the fullest TaskManager", fullest.tasks, "count", at_ms=at_ms, note=fullest.taskmanager_id),
-        Evidence("TaskManagers of the job", len(loads), "count", at_ms=at_ms),
+        limits.compared(message("tasks of the fullest TaskManager over the mean"), fullest.tasks / mean, "times", ">=", RATIO, at_ms),
+        limits.compared(message("its tasks above the mean"), fullest.tasks - mean, "count", ">=", EXTRA, at_ms),
+        Evidence(message("tasks of the fullest TaskManager"), fullest.tasks, "count", at_ms=at_ms, note=fullest.taskmanager_id),
+        Evidence(message("TaskManagers of the job"), len(loads), "count", at_ms=at_ms),
     ]
     if mean_busy > 0:
         sign = ">=" if is_busiest else "<"
         evidence.append(
-            limits.compared("busy time of the fullest over the mean", fullest.busy / mean_busy, "times", sign, BUSY_RATIO, at_ms)
+            limits.compared(message("busy time of the fullest over the mean"), fullest.busy / mean_busy, "times", sign, BUSY_RATIO, at_ms)
         )
     return job_finding(
         window,
         RULE,
         "warning" if is_busiest else "info",
         "high",
-        title=f"{where} runs {fullest.tasks} of {sum(load.tasks for load in loads)} tasks",
+        title=message(
+            "{where:name} runs {tasks:number} of {sum:number} tasks",
+            where=where,
+            tasks=fullest.tasks,
+            sum=sum(load.tasks for load in loads),
+        ),
         cause=_cause(window, loads, fullest, concentrated, is_busiest),
         next_step=_next_step(window),
         evidence=evidence,
@@ -116,21 +126,40 @@ def _most_concentrated(loads: list[Load], fullest: Load) -> str | None:
 
 def _cause(window: JobWindow, loads: list[Load], fullest: Load, concentrated: str | None, is_busiest: bool) -> str:
     others = [load.tasks for load in loads if load is not fullest]
-    spread = f"{min(others)}" if min(others) == max(others) else f"{min(others)} to {max(others)}"
-    vertex = f", among them {fullest.of_vertices[concentrated]} of {brief_name(window, concentrated)}" if concentrated else ""
-    busy = " It is the busiest too: the job waits for it." if is_busiest else ""
-    return (
-        f"Flink put {fullest.tasks} tasks on {fullest.host or fullest.taskmanager_id}{vertex}; the other "
-        f"{'one runs' if len(others) == 1 else f'{len(others)} TaskManagers run'} {spread}.{busy}"
+    spread = f"{min(others)}" if min(others) == max(others) else message("{min:number} to {max:number}", min=min(others), max=max(others))
+    vertex = (
+        message(
+            ", among them {of_vertices:number} of {concentrated:name}",
+            of_vertices=fullest.of_vertices[concentrated],
+            concentrated=brief_name(window, concentrated),
+        )
+        if concentrated
+        else ""
+    )
+    busy = message(" It is the busiest too: the job waits for it.") if is_busiest else ""
+    return message(
+        "Flink put {tasks:number} tasks on {host:name}{vertex:message}; the other {words:message} {spread:name}.{busy:message}",
+        tasks=fullest.tasks,
+        host=fullest.host or fullest.taskmanager_id,
+        vertex=vertex,
+        words=message("one runs") if len(others) == 1 else message("{others:number} TaskManagers run", others=len(others)),
+        spread=spread,
+        busy=busy,
     )
 
 
 def _next_step(window: JobWindow) -> str:
-    look = "The job's placement page shows what is set, and what each rule of placement would bring."
+    look = message("The job's placement page shows what is set, and what each rule of placement would bring.")
     version = window.version
     if version is None:
         return look
     setting = spreading_setting(version)
     if version >= TASKS_SINCE:
-        return f"Unless it is set, set {setting} for the cluster and restart the job. {look}"
-    return f"Unless it is set, set {setting} for the cluster, which spreads slots over TaskManagers. {look}"
+        return message(
+            "Unless it is set, set {setting:message} for the cluster and restart the job. {look:message}", setting=setting, look=look
+        )
+    return message(
+        "Unless it is set, set {setting:message} for the cluster, which spreads slots over TaskManagers. {look:message}",
+        setting=setting,
+        look=look,
+    )

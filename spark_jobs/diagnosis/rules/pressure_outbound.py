@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.origins import NO_METRICS, Outbound, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import typical
@@ -10,7 +11,6 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import list_text
 
 RULE = "pressure.outbound"
 OUTPUT_LEVEL = f"{RULE}.output_level"
@@ -18,8 +18,8 @@ OUTPUT_LEVEL = f"{RULE}.output_level"
 
 @rule(
     RULE,
-    "Output held by the channel",
-    "A vertex waits with a full output while every vertex it feeds is neither busy nor waiting.",
+    message("Output held by the channel"),
+    message("A vertex waits with a full output while every vertex it feeds is neither busy nor waiting."),
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(
@@ -29,7 +29,9 @@ OUTPUT_LEVEL = f"{RULE}.output_level"
             "ratio",
             0.0,
             1.0,
-            "Of the way from the idle floor of the output to what one hot channel can lift it to: half a channel's buffers are queued.",
+            message(
+                "Of the way from the idle floor of the output to what one hot channel can lift it to: half a channel's buffers are queued."
+            ),
         ),
     ),
 )
@@ -39,7 +41,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         yield _finding(window, limits, pressure, outbound)
     for vertex_id, lacking in pressure.unexplained.items():
         if not lacking and vertex_id in pressure.topology.out_edges and not _has_output_usage(pressure, vertex_id):
-            raise NotJudged(f"output usage of {brief_name(window, vertex_id)}, which waits though all that follows has time to spare")
+            raise NotJudged(
+                message(
+                    "output usage of {vertex_id:name}, which waits though all that follows has time to spare",
+                    vertex_id=brief_name(window, vertex_id),
+                )
+            )
 
 
 def _has_output_usage(pressure: Pressure, vertex_id: str) -> bool:
@@ -54,7 +61,9 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
     behind = list_text(brief_names(window, following))
     upstream = pressure.ways_to(held.vertex_id)
     mark = outbound.floor + limits[OUTPUT_LEVEL] * (outbound.ceiling - outbound.floor)
-    floor_and_ceiling = f"idle floor {outbound.floor:.2f}, one hot channel lifts it to {outbound.ceiling:.2f}"
+    floor_and_ceiling = message(
+        "idle floor {floor:decimal2}, one hot channel lifts it to {ceiling:decimal2}", floor=outbound.floor, ceiling=outbound.ceiling
+    )
     working = [
         typical(pressure.vertices[target].working(index) for index in range(pressure.vertices[target].parallelism)) for target in following
     ]
@@ -64,17 +73,33 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
         RULE,
         "warning",
         _confidence(vertex.window.samples),
-        title=f"{name} waits for its output while {behind} has time to spare",
-        cause=f"{name} produces more than its channels carry: a function that multiplies records, a slow network, or a remote host.",
+        title=message("{name:name} waits for its output while {behind:name} has time to spare", name=name, behind=behind),
+        cause=message(
+            "{name:name} produces more than its channels carry: a function that multiplies records, a slow network, or a remote host.",
+            name=name,
+        ),
         next_step=(
-            f"Compare records in and out of {name}, and bytes sent to {behind} with what the network between their hosts gives. "
-            "Filter or aggregate before the exchange, or keep the two in one chain."
+            message(
+                "Compare records in and out of {name:name}, and bytes sent to {behind:name} "
+                "with what the network between their hosts gives. Filter or aggregate before "
+                "the exchange, or keep the two in one chain.",
+                name=name,
+                behind=behind,
+            )
         ),
         evidence=(
             waiting_evidence(window, limits, pressure, held),
-            Evidence(f"{name} output", outbound.usage, "ratio", mark, ">", OUTPUT_LEVEL, window.at_ms, floor_and_ceiling),
+            Evidence(
+                message("{name:name} output", name=name), outbound.usage, "ratio", mark, ">", OUTPUT_LEVEL, window.at_ms, floor_and_ceiling
+            ),
             *(
-                Evidence(f"{target} working", share, "ratio", at_ms=window.at_ms, note="median over subtasks")
+                Evidence(
+                    message("{target:name} working", target=target),
+                    share,
+                    "ratio",
+                    at_ms=window.at_ms,
+                    note=message("median over subtasks"),
+                )
                 for target, share in zip(brief_names(window, following), working, strict=True)
                 if share is not None
             ),

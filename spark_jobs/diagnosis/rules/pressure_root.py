@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
 from spark_jobs.diagnosis.jvm_load import gc_threshold, jvm_cause
 from spark_jobs.diagnosis.origins import BACKPRESSURED, NO_METRICS, Held, Pressure, Way, pressure_of
@@ -12,7 +13,6 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import list_text, share_text
 
 RULE = "pressure.root"
 BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f"{RULE}.critical_ratio"
@@ -20,20 +20,20 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
 
 @rule(
     RULE,
-    "Origin of back-pressure",
-    "A vertex is busy and does not wait itself, while a vertex before it waits for the larger part of the window.",
+    message("Origin of back-pressure"),
+    message("A vertex is busy and does not wait itself, while a vertex before it waits for the larger part of the window."),
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(
-        Threshold(BACKPRESSURED, 0.5, "ratio", 0.1, 1.0, "The larger part of the window; also where Flink's own page says HIGH."),
-        Threshold(BUSY, 0.5, "ratio", 0.1, 1.0, "What holds others for the larger part of the window works for at least as long."),
+        Threshold(BACKPRESSURED, 0.5, "ratio", 0.1, 1.0, message("The larger part of the window; also where Flink's own page says HIGH.")),
+        Threshold(BUSY, 0.5, "ratio", 0.1, 1.0, message("What holds others for the larger part of the window works for at least as long.")),
         Threshold(
             f"{RULE}.own_backpressured_ratio",
             0.05,
             "ratio",
             0.0,
             0.5,
-            "A vertex that waits more than occasionally may itself be back-pressured: its consumers are checked first.",
+            message("A vertex that waits more than occasionally may itself be back-pressured: its consumers are checked first."),
         ),
         Threshold(
             f"{RULE}.slack_ratio",
@@ -41,10 +41,15 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
             "ratio",
             0.0,
             0.5,
-            "The figures of two vertices are averages over a minute, read some seconds apart.",
+            message("The figures of two vertices are averages over a minute, read some seconds apart."),
         ),
         Threshold(
-            FULL_INPUT, 0.5, "ratio", 0.25, 1.0, "Half of the buffers in use over a window means that records queue, not that they pass."
+            FULL_INPUT,
+            0.5,
+            "ratio",
+            0.25,
+            1.0,
+            message("Half of the buffers in use over a window means that records queue, not that they pass."),
         ),
         Threshold(
             f"{RULE}.empty_input_ratio",
@@ -52,7 +57,7 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
             "ratio",
             0.0,
             0.25,
-            "A vertex that holds others finds its next record waiting; a nearly empty input clears it.",
+            message("A vertex that holds others finds its next record waiting; a nearly empty input clears it."),
         ),
         Threshold(
             f"{RULE}.reporting_share",
@@ -60,7 +65,10 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
             "ratio",
             0.0,
             1.0,
-            "With metrics of fewer than half of a vertex's subtasks, a consumer with few metrics could also be back-pressuring the others.",
+            message(
+                "With metrics of fewer than half of a vertex's subtasks, a consumer with few "
+                "metrics could also be back-pressuring the others."
+            ),
         ),
         Threshold(
             CRITICAL,
@@ -68,7 +76,7 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
             "ratio",
             0.5,
             1.0,
-            "A source that waits nine tenths of the time reads slower than records arrive, and barriers stand in the same queue.",
+            message("A source that waits nine tenths of the time reads slower than records arrive, and barriers stand in the same queue."),
         ),
         gc_threshold(RULE),
     ),
@@ -87,12 +95,25 @@ def _admit_unknown(window: JobWindow, pressure: Pressure) -> None:
         waits = brief_name(window, vertex_id)
         if lacking:
             reported = list_text(brief_names(window, lacking))
-            raise NotJudged(f"{waits} is back-pressured, and the figures of {reported} do not show whether it is the origin")
+            raise NotJudged(
+                message(
+                    "{waits:name} is back-pressured, and the figures of {reported:name} do not show whether it is the origin",
+                    waits=waits,
+                    reported=reported,
+                )
+            )
         if vertex_id not in pressure.topology.out_edges:
-            raise NotJudged(f"{waits} is back-pressured, and the job graph does not say what follows it")
-        raise NotJudged(f"{waits} is back-pressured, though all that follows has time to spare and its output is not known to be full")
+            raise NotJudged(message("{waits:name} is back-pressured, and the job graph does not say what follows it", waits=waits))
+        raise NotJudged(
+            message(
+                "{waits:name} is back-pressured, though all that follows has time to spare and its output is not known to be full",
+                waits=waits,
+            )
+        )
     if pressure.unjudged:
-        raise NotJudged(f"back-pressure of {list_text(brief_names(window, pressure.unjudged))} in this window")
+        raise NotJudged(
+            message("back-pressure of {unjudged:name} in this window", unjudged=list_text(brief_names(window, pressure.unjudged)))
+        )
 
 
 def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, ways: Sequence[Way]) -> Finding:
@@ -104,9 +125,9 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
     held_names = list_text(dict.fromkeys(brief_name(window, one.vertex_id) for one in held))
     jvm = jvm_cause(window, limits, RULE, _busy_threads(vertex, origin))
     works = (
-        f"{hot[0].upper()}{hot[1:]} of {name} worked without pause and never had to wait"
+        message("{hot:opening} of {name:name} worked without pause and never had to wait", hot=hot, name=name)
         if origin.measured
-        else f"{hot[0].upper()}{hot[1:]} of {name} had full inputs and did not wait"
+        else message("{hot:opening} of {name:name} had full inputs and did not wait", hot=hot, name=name)
     )
     return vertex_finding(
         window,
@@ -114,9 +135,16 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         RULE,
         _severity(limits, pressure, origin, held),
         confidence,
-        title=f"{name} back-pressures {held_names}",
+        title=message("{name:name} back-pressures {held_names:name}", name=name, held_names=held_names),
         cause=(
-            f"{works}, while {held_names} waited for room in the output: records arrive faster than {name} processes them. {jvm.sentence}"
+            message(
+                "{works:message}, while {held_names:name} waited for room in the output: "
+                "records arrive faster than {name:name} processes them. {sentence:message}",
+                works=works,
+                held_names=held_names,
+                name=name,
+                sentence=jvm.sentence,
+            )
         ).rstrip(),
         next_step=jvm.next_step + _next_step(pressure, origin, name),
         evidence=(*_evidence(window, limits, pressure, origin, held), *jvm.evidence),
@@ -141,20 +169,34 @@ def _evidence(window: JobWindow, limits: Limits, pressure: Pressure, origin: Ori
     busy = typical(vertex.busy(index) for index in origin.subtasks)
     if busy is not None:
         on = subtasks_text(origin.subtasks, vertex.parallelism)
-        yield limits.compared(f"{name} busy", busy, "ratio", ">=", BUSY, at_ms, f"{on}, median")
+        yield limits.compared(
+            message("{name:name} busy", name=name), busy, "ratio", ">=", BUSY, at_ms, message("{on:message}, median", on=on)
+        )
     yield waiting_evidence(window, limits, pressure, max(held, key=lambda one: one.ratio))
     own = typical(vertex.backpressured(index) for index in origin.subtasks)
     if own is not None:
-        yield limits.compared(f"{name} back-pressured", own, "ratio", "<", BACKPRESSURED, at_ms)
+        yield limits.compared(message("{name:name} back-pressured", name=name), own, "ratio", "<", BACKPRESSURED, at_ms)
     level = max((known for index in origin.subtasks if (known := vertex.input_level(index)) is not None), default=None)
     if level is not None:
-        note = "" if origin.full_input else "local channels have no buffers here: 0 does not mean empty"
+        note = "" if origin.full_input else message("local channels have no buffers here: 0 does not mean empty")
         sign = ">=" if origin.full_input else ""
         yield Evidence(
-            f"{name} input", level, "ratio", limits[FULL_INPUT] if sign else None, sign, FULL_INPUT if sign else "", at_ms,
-            note or "larger of all and floating buffers, fullest of these subtasks",
-        )  # fmt: skip
-    yield Evidence(f"{name} busy subtasks", len(origin.subtasks), "count", at_ms=at_ms, note=f"of {vertex.parallelism:,}")
+            message("{name:name} input", name=name),
+            level,
+            "ratio",
+            limits[FULL_INPUT] if sign else None,
+            sign,
+            FULL_INPUT if sign else "",
+            at_ms,
+            note or message("larger of all and floating buffers, fullest of these subtasks"),
+        )
+    yield Evidence(
+        message("{name:name} busy subtasks", name=name),
+        len(origin.subtasks),
+        "count",
+        at_ms=at_ms,
+        note=message("of {parallelism:count}", parallelism=vertex.parallelism),
+    )
 
 
 def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:
@@ -185,15 +227,26 @@ def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
     vertex = pressure.vertices[origin.vertex_id]
     first = origin.subtasks[0]
     where = value(vertex.window.host, first)
-    on = f" on {where}" if where else ""
+    on = message(" on {where:name}", where=where) if where else ""
     if 2 * len(origin.subtasks) <= vertex.parallelism:
         few = list_text((str(index) for index in origin.subtasks), MOST_NAMED)
-        return (
-            f"Only subtask {few} is busy: look for hot keys before adding parallelism. Flame graph of {name}/{first}{on} in Flink's page."
+        return message(
+            "Only subtask {few:name} is busy: look for hot keys before adding parallelism. "
+            "Flame graph of {name:name}/{first:number}{on:message} in Flink's page.",
+            few=few,
+            name=name,
+            first=first,
+            on=on,
         )
     share = vertex.records_in_share(origin.subtasks)
-    spread = f" (these subtasks carry {share_text(share)} of its records)" if share is not None and share < 0.99 else ""
-    return (
-        f"Take a flame graph or thread dump of {name}/{first}{on}: waiting for outside systems, state access or plain computation? "
-        f"Speed that up, or raise the parallelism of {name}{spread}."
+    spread = message(" (these subtasks carry {share:share} of its records)", share=share) if share is not None and share < 0.99 else ""
+    return message(
+        "Take a flame graph or thread dump of {name:name}/{first:number}{on:message}: "
+        "waiting for outside systems, state access or plain computation? Speed that "
+        "up, or raise the parallelism of {name2:name}{spread:message}.",
+        name=name,
+        first=first,
+        on=on,
+        name2=name,
+        spread=spread,
     )

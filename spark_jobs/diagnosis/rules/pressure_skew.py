@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.origins import NO_METRICS, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
@@ -12,7 +13,6 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import count_text, list_text, share_text
 
 RULE = "pressure.skew"
 HOT_SHARE, SIBLINGS = f"{RULE}.hot_share", f"{RULE}.sibling_working_ratio"
@@ -21,19 +21,31 @@ HOT_FLOATING, HOT_EXCLUSIVE = f"{RULE}.floating_ratio", f"{RULE}.exclusive_ratio
 
 @rule(
     RULE,
-    "Few hot subtasks",
-    "Of a vertex that is an origin of back-pressure only a minority of subtasks is busy, the others mostly idle.",
+    message("Few hot subtasks"),
+    message("Of a vertex that is an origin of back-pressure only a minority of subtasks is busy, the others mostly idle."),
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(
         Threshold(
-            HOT_SHARE, 0.5, "ratio", 0.0, 0.9, "With more than half of the subtasks busy the vertex is short of capacity, not uneven."
+            HOT_SHARE,
+            0.5,
+            "ratio",
+            0.0,
+            0.9,
+            message("With more than half of the subtasks busy the vertex is short of capacity, not uneven."),
         ),
-        Threshold(SIBLINGS, 0.5, "ratio", 0.0, 0.9, "Siblings that work less than half of the time could take the load of another."),
         Threshold(
-            HOT_FLOATING, 0.8, "ratio", 0.0, 1.0, "Floating buffers go to channels with a backlog: all lent means that some channel queues."
+            SIBLINGS, 0.5, "ratio", 0.0, 0.9, message("Siblings that work less than half of the time could take the load of another.")
         ),
-        Threshold(HOT_EXCLUSIVE, 0.5, "ratio", 0.0, 1.0, "Most channels' own buffers are empty: few channels carry that backlog."),
+        Threshold(
+            HOT_FLOATING,
+            0.8,
+            "ratio",
+            0.0,
+            1.0,
+            message("Floating buffers go to channels with a backlog: all lent means that some channel queues."),
+        ),
+        Threshold(HOT_EXCLUSIVE, 0.5, "ratio", 0.0, 1.0, message("Most channels' own buffers are empty: few channels carry that backlog.")),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -50,7 +62,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         elif working <= limits[SIBLINGS]:
             yield _finding(window, limits, pressure, origin, working)
     if unseen and not window.terminal:
-        raise NotJudged(f"what the other subtasks of {list_text(unseen)} do")
+        raise NotJudged(message("what the other subtasks of {unseen:name} do", unseen=list_text(unseen)))
 
 
 def _siblings(vertex: Subtasks, origin: Origin) -> list[int]:
@@ -72,7 +84,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         RULE,
         "warning",
         _confidence(origin, share, even_share, vertex.window.samples),
-        title=f"{name}: {hot} busy, the others idle",
+        title=message("{name:name}: {hot:message} busy, the others idle", name=name, hot=hot),
         cause=_cause(hot, vertex.parallelism, share, producers),
         next_step=_next_step(share, even_share, name),
         evidence=_evidence(window, limits, vertex, origin, siblings_working, share),
@@ -85,9 +97,20 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
 
 
 def _cause(hot: str, parallelism: int, share: float | None, producers: Sequence[str]) -> str:
-    carried = "" if share is None else f" with {share_text(share)} of the records"
-    few = f" The backlog stands in few input channels, those from {list_text(producers)}." if producers else ""
-    return f"Of {count_text(parallelism, 'subtask')} only {hot} is always busy{carried}, siblings mostly idle: the load is uneven.{few}"
+    carried = "" if share is None else message(" with {share:share} of the records", share=share)
+    few = (
+        message(" The backlog stands in few input channels, those from {producers:name}.", producers=list_text(producers))
+        if producers
+        else ""
+    )
+    return message(
+        "Of {parallelism:message} only {hot:message} is always busy{carried:message}, "
+        "siblings mostly idle: the load is uneven.{few:message}",
+        parallelism=plural(parallelism, "{count:count} subtask", "{count:count} subtasks"),
+        hot=hot,
+        carried=carried,
+        few=few,
+    )
 
 
 def _evidence(
@@ -96,19 +119,31 @@ def _evidence(
     at_ms = window.at_ms
     count = len(origin.subtasks)
     yield limits.compared(
-        "busy subtasks", count / vertex.parallelism, "ratio", "<=", HOT_SHARE, at_ms, f"{count:,} of {vertex.parallelism:,}"
+        message("busy subtasks"),
+        count / vertex.parallelism,
+        "ratio",
+        "<=",
+        HOT_SHARE,
+        at_ms,
+        message("{count:count} of {parallelism:count}", count=count, parallelism=vertex.parallelism),
     )
-    yield limits.compared("working time of the others", siblings_working, "ratio", "<=", SIBLINGS, at_ms, "median")
+    yield limits.compared(message("working time of the others"), siblings_working, "ratio", "<=", SIBLINGS, at_ms, message("median"))
     if share is not None:
-        even = f"an even share would be {share_text(count / vertex.parallelism)}"
-        yield Evidence("records they take", share, "ratio", at_ms=at_ms, note=f"{even}; {records_in(vertex.window).source}")
+        even = message("an even share would be {count:share}", count=count / vertex.parallelism)
+        yield Evidence(
+            message("records they take"),
+            share,
+            "ratio",
+            at_ms=at_ms,
+            note=message("{even:message}; {source:message}", even=even, source=records_in(vertex.window).source),
+        )
     first = origin.subtasks[0]
     for name, values, key, sign in (
-        ("floating input buffers in use", vertex.window.floating_usage, HOT_FLOATING, ">="),
-        ("exclusive input buffers in use", vertex.window.exclusive_usage, HOT_EXCLUSIVE, "<="),
+        (message("floating input buffers in use"), vertex.window.floating_usage, HOT_FLOATING, ">="),
+        (message("exclusive input buffers in use"), vertex.window.exclusive_usage, HOT_EXCLUSIVE, "<="),
     ):
         if (usage := value(values, first)) is not None:
-            yield limits.compared(name, usage, "ratio", sign, key, at_ms, f"subtask {first}")
+            yield limits.compared(name, usage, "ratio", sign, key, at_ms, message("subtask {first:number}", first=first))
 
 
 def _hot_channel_subtasks(vertex: Subtasks, origin: Origin, limits: Limits) -> list[int]:
@@ -140,8 +175,13 @@ def _confidence(origin: Origin, share: float | None, even_share: float, samples:
 
 def _next_step(share: float | None, even_share: float, name: str) -> str:
     if share is not None and share < 1.5 * even_share:
-        return f"Its share of records is ordinary: compare its host with the others (CPU, disk, network) before looking at keys of {name}."
-    return (
-        f"Find the hot keys of {name}: pre-aggregate or salt them, or filter sentinel keys (null, 0, 'unknown'). "
-        "More parallelism does not divide one key."
+        return message(
+            "Its share of records is ordinary: compare its host with the others (CPU, "
+            "disk, network) before looking at keys of {name:name}.",
+            name=name,
+        )
+    return message(
+        "Find the hot keys of {name:name}: pre-aggregate or salt them, or filter "
+        "sentinel keys (null, 0, 'unknown'). More parallelism does not divide one key.",
+        name=name,
     )

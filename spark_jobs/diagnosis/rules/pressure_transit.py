@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.origins import NO_METRICS, Held, Pressure, pressure_of
 from spark_jobs.diagnosis.pool_states import TRANSITIONAL, WORDS, PoolState, is_any_full, pool_state
@@ -12,15 +13,14 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.topology import Topology
-from spark_jobs.diagnosis.wording import list_text
 
 RULE = "pressure.transit"
 
 
 @rule(
     RULE,
-    "Held by downstream",
-    "A vertex waits for the larger part of the window, and the origin that holds it is known.",
+    message("Held by downstream"),
+    message("A vertex waits for the larger part of the window, and the origin that holds it is known."),
     needs=("vertex_windows",),
     lacking=NO_METRICS,
 )
@@ -34,7 +34,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         elif len(paths[0]) > 1:
             yield _finding(window, limits, pressure, held, paths)
     if orphaned and not window.terminal:
-        raise NotJudged(f"what holds {list_text(brief_names(window, orphaned))}")
+        raise NotJudged(message("what holds {orphaned:name}", orphaned=list_text(brief_names(window, orphaned))))
 
 
 def _state(window: JobWindow, pressure: Pressure, held: Held) -> PoolState | None:
@@ -54,12 +54,14 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, 
     path = paths[0]
     path_names = brief_names(window, path)
     name, origin = path_names[0], path_names[-1]
-    between = f", by way of {list_text(path_names[1:-1])}" if len(path) > 2 else ""
+    between = message(", by way of {path_names:name}", path_names=list_text(path_names[1:-1])) if len(path) > 2 else ""
     own = pressure.roots.get(held.vertex_id)
-    also = " Other subtasks of it are an origin themselves." if own else ""
+    also = message(" Other subtasks of it are an origin themselves.") if own else ""
     state = _state(window, pressure, held)
     still = (
-        " The state is transitional: its own input is not full yet, so those before it are not affected." if state in TRANSITIONAL else ""
+        message(" The state is transitional: its own input is not full yet, so those before it are not affected.")
+        if state in TRANSITIONAL
+        else ""
     )
     return vertex_finding(
         window,
@@ -67,14 +69,22 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, 
         RULE,
         "info",
         "high" if pressure.vertices[held.vertex_id].window.samples > 1 else "medium",
-        title=f"{name} waits for {origin}",
-        cause=f"{origin} does not take records as fast as they come; its full buffers reach back to {name}{between}.{also}{still}",
-        next_step=f"Nothing here: relieve {origin}, and this ends by itself.",
+        title=message("{name:name} waits for {origin:name}", name=name, origin=origin),
+        cause=message(
+            "{origin:name} does not take records as fast as they come; its full buffers "
+            "reach back to {name:name}{between:message}.{also:message}{still:message}",
+            origin=origin,
+            name=name,
+            between=between,
+            also=also,
+            still=still,
+        ),
+        next_step=message("Nothing here: relieve {origin:name}, and this ends by itself.", origin=origin),
         evidence=(
             waiting_evidence(window, limits, pressure, held),
-            *([Evidence("buffers", WORDS[state], at_ms=window.at_ms)] if state in TRANSITIONAL else []),
+            *([Evidence(message("buffers"), WORDS[state], at_ms=window.at_ms)] if state in TRANSITIONAL else []),
         ),
-        related=tuple(Related("vertex", named[-1], "origin", named) for named in (names(window, one) for one in paths)),
+        related=tuple(Related("vertex", named[-1], message("origin"), named) for named in (names(window, one) for one in paths)),
         data={
             "vertex_id": held.vertex_id,
             "vertex_ids": list(path),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
@@ -9,7 +10,6 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S
 from spark_jobs.diagnosis.subjects import replica_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import ms_text
 
 RULE = "replication.lag"
 BEHIND, FAR_BEHIND = f"{RULE}.behind_s", f"{RULE}.far_behind_s"
@@ -17,26 +17,34 @@ BEHIND, FAR_BEHIND = f"{RULE}.behind_s", f"{RULE}.far_behind_s"
 
 @rule(
     RULE,
-    "Copy lies behind",
-    "The checkpoint that a copy at another place holds was triggered long ago, or no copy is complete since one was asked for.",
+    message("Copy lies behind"),
+    message("The checkpoint that a copy at another place holds was triggered long ago, or no copy is complete since one was asked for."),
     hold_s=TWO_DAYS_S,
     judges=ReplicaSample,
     thresholds=(
         Threshold(
-            BEHIND, 900, "s", 10, 2_592_000,
-            "A look every five minutes, a checkpoint and its copying take less; set it to what may be lost with the original.",
+            BEHIND,
+            900,
+            "s",
+            10,
+            2_592_000,
+            message("A look every five minutes, a checkpoint and its copying take less; set it to what may be lost with the original."),
         ),
         Threshold(
-            FAR_BEHIND, 7_200, "s", 10, 2_592_000,
-            "Two hours of input take a job that is sized for its load many hours to process again.",
+            FAR_BEHIND,
+            7_200,
+            "s",
+            10,
+            2_592_000,
+            message("Two hours of input take a job that is sized for its load many hours to process again."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
     if sample.ended:
         return
     if sample.checkpoint_id is not None and sample.behind_ms is None:
-        raise NotJudged("When the checkpoint that is copied was triggered is not known.")
+        raise NotJudged(message("When the checkpoint that is copied was triggered is not known."))
     lost_ms = sample.asked_ms if sample.behind_ms is None else sample.behind_ms
     behind_s = lost_ms / 1000
     if behind_s < limits[BEHIND]:
@@ -46,22 +54,27 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
         sample,
         RULE,
         "critical" if behind_s >= limits[FAR_BEHIND] else "warning",
-        title=f"No copy is complete {ms_text(lost_ms)} after it was asked for" if none else f"The copy lies {ms_text(lost_ms)} behind",
+        title=message("No copy is complete {lost_ms:duration} after it was asked for", lost_ms=lost_ms)
+        if none
+        else message("The copy lies {lost_ms:duration} behind", lost_ms=lost_ms),
         cause=(
-            f"The last try failed: {without_middle(sample.trouble, 300)}"
+            message("The last try failed: {without_middle:text}", without_middle=without_middle(sample.trouble, 300))
             if sample.trouble
-            else "Checkpoints of the job complete seldom, or each is replaced by the next one before it is copied."
+            else message("Checkpoints of the job complete seldom, or each is replaced by the next one before it is copied.")
         ),
         next_step=(
-            "Mend what the last try failed on, then run manage.py replicate for the job: what is copied already is kept."
+            message("Mend what the last try failed on, then run manage.py replicate for the job: what is copied already is kept.")
             if sample.trouble
-            else "Read on the job's page whether its checkpoints complete. Where they do, retain more of them "
-            "(execution.checkpointing.num-retained) or give Spark more executors, so that one is copied before it is replaced."
+            else message(
+                "Read on the job's page whether its checkpoints complete. Where they do, "
+                "retain more of them (execution.checkpointing.num-retained) or give Spark more "
+                "executors, so that one is copied before it is replaced."
+            )
         ),
         evidence=(
-            limits.compared("behind", behind_s, "s", ">=", BEHIND, sample.at_ms),
-            *([] if none else [Evidence("checkpoint copied", str(sample.checkpoint_id), at_ms=sample.at_ms)]),
-            Evidence("looked after every", sample.every_ms, "ms", at_ms=sample.at_ms),
+            limits.compared(message("behind"), behind_s, "s", ">=", BEHIND, sample.at_ms),
+            *([] if none else [Evidence(message("checkpoint copied"), str(sample.checkpoint_id), at_ms=sample.at_ms)]),
+            Evidence(message("looked after every"), sample.every_ms, "ms", at_ms=sample.at_ms),
         ),
         data={"destination": sample.destination, "checkpoint_id": sample.checkpoint_id},
     )

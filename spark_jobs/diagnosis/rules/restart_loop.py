@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.regional_advice import region_size
 from spark_jobs.diagnosis.registry import rule
@@ -13,11 +14,10 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.statistics import counts_of, largest_group, median
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import count_text, list_text, ms_text, share_text
 
 RULE = "restart.loop"
-LOST = "TaskManager lost"
-UNTOLD = "no exception reported"
+LOST = message("TaskManager lost")
+UNTOLD = message("no exception reported")
 RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
@@ -28,30 +28,48 @@ COUNTED = "region_restart"
 
 @rule(
     RULE,
-    "Restart loop",
-    "The job failed and restarted at least three times within ten minutes.",
+    message("Restart loop"),
+    message("The job failed and restarted at least three times within ten minutes."),
     hold_s=600,
     reads=(*READS, COUNTED),
     needs=("annotations", "events"),
     thresholds=(
         Threshold(
-            f"{RULE}.episodes", 3, "episodes", 2, 1_000,
-            "Once is a failure, twice may be the same host dying slowly; the third time the cause did not go away by itself.",
+            f"{RULE}.episodes",
+            3,
+            "episodes",
+            2,
+            1_000,
+            message("Once is a failure, twice may be the same host dying slowly; the third time the cause did not go away by itself."),
         ),
         Threshold(
-            f"{RULE}.window_s", 600, "s", 60, 86_400,
-            "Ten minutes: within them a job that fails at each start shows it, and unrelated failures of days do not add up.",
+            f"{RULE}.window_s",
+            600,
+            "s",
+            60,
+            86_400,
+            message("Ten minutes: within them a job that fails at each start shows it, and unrelated failures of days do not add up."),
         ),
         Threshold(
-            f"{RULE}.stuck_s", 300, "s", 30, 86_400,
-            "slot.request.timeout is five minutes: a job still restarting after that gets no resources or fails before all tasks run.",
+            f"{RULE}.stuck_s",
+            300,
+            "s",
+            30,
+            86_400,
+            message(
+                "slot.request.timeout is five minutes: a job still restarting after that gets no resources or fails before all tasks run."
+            ),
         ),
         Threshold(
-            f"{RULE}.host_share", 0.8, "ratio", 0.5, 1,
-            "Four of five failures on one host are more than chance on any cluster of two hosts or more.",
+            f"{RULE}.host_share",
+            0.8,
+            "ratio",
+            0.5,
+            1,
+            message("Four of five failures on one host are more than chance on any cluster of two hosts or more."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if len(window.annotations) + len(window.events) < limits[f"{RULE}.episodes"]:
         return
@@ -141,23 +159,33 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
     group, often = largest_group([trouble.group for trouble in troubles])
     host = _host(troubles, limits)
     lost = sorted({name for trouble in troubles for name in trouble.lost})
-    message = next((trouble.message for trouble in reversed(troubles) if trouble.group == group), "")
+    text = next((trouble.message for trouble in reversed(troubles) if trouble.group == group), "")
     reported = sum(trouble.first is not None for trouble in troubles)
     if stuck:
-        title = f"{count_text(len(found[-1].restarts), 'restart')} without all tasks running again"
+        title = message(
+            "{restarts:message} without all tasks running again",
+            restarts=plural(len(found[-1].restarts), "{count:count} restart", "{count:count} restarts"),
+        )
     else:
-        title = f"{count_text(len(found), 'restart episode')} within {ms_text(limits[f'{RULE}.window_s'] * 1000)}"
+        title = message(
+            "{found:message} within {limits:duration}",
+            found=plural(len(found), "{count:count} restart episode", "{count:count} restart episodes"),
+            limits=limits[f"{RULE}.window_s"] * 1000,
+        )
     return job_finding(
         window,
         RULE,
         "critical",
         "high" if reported * 2 >= len(found) else "medium",
-        title=f"{title}: {list_text(lost) + ' lost' if group == LOST and lost else group}",
-        cause=_cause(group, often, len(found), message, lost, host),
+        title=message("{title:message}: {words:text}", title=title, words=list_text(lost) + " lost" if group == LOST and lost else group),
+        cause=_cause(group, often, len(found), text, lost, host),
         next_step=_next_step(group, host, _only_task(troubles)),
         seen_at_ms=found[-1].restarts[-1],
         evidence=_evidence(window, limits, found, troubles, host, stuck),
-        related=(*(Related("taskmanager", name, "lost") for name in lost), *((Related("host", host[0], "most failures"),) if host else ())),
+        related=(
+            *(Related("taskmanager", name, message("lost")) for name in lost),
+            *((Related("host", host[0], message("most failures")),) if host else ()),
+        ),
         data={
             "episodes": [_as_data(episode, trouble) for episode, trouble in zip(found, troubles, strict=True)][-20:],
             "groups": counts_of(trouble.group for trouble in troubles),
@@ -181,40 +209,64 @@ def _only_task(troubles: Sequence[_Trouble]) -> str | None:
     return next(iter(tasks)) if len(tasks) == 1 else None
 
 
-def _cause(group: str, often: int, of: int, message: str, lost: list[str], host: tuple[str, float] | None) -> str:
+def _cause(group: str, often: int, of: int, text: str, lost: list[str], host: tuple[str, float] | None) -> str:
     if group == UNTOLD:
-        return "What made it fail is not known: neither REST nor the log has an exception."
+        return message("What made it fail is not known: neither REST nor the log has an exception.")
     if group == LOST:
-        who = list_text(lost) or "one that nothing names"
-        death = "Killed for memory, evicted, or cut off from the network."
+        who = list_text(lost) or message("one that nothing names")
+        death = message("Killed for memory, evicted, or cut off from the network.")
         if of == 1:
-            return f"TaskManagers were lost: {who}. {death}"
-        return f"TaskManagers were lost in {often} of {of} restart episodes: {who}. {death}"
-    where = f" {share_text(host[1])} of the failures were on {host[0]}." if host else ""
-    words = f" ({without_middle(message, MESSAGE_CHARS)})" if message else ""
+            return message("TaskManagers were lost: {who:name}. {death:message}", who=who, death=death)
+        return message(
+            "TaskManagers were lost in {often:number} of {of:number} restart episodes: {who:name}. {death:message}",
+            often=often,
+            of=of,
+            who=who,
+            death=death,
+        )
+    where = message(" {host:share} of the failures were on {host2:name}.", host=host[1], host2=host[0]) if host else ""
+    words = message(" ({text:text})", text=without_middle(text, MESSAGE_CHARS)) if text else ""
     if of == 1:
         # Of one episode its restarts are counted, by title and evidence.
-        return f"The root exception of these restarts was {group}{words}.{where}"
-    return f"In {often} of {of} restart episodes the root exception was {group}{words}.{where}"
+        return message(
+            "The root exception of these restarts was {group:text}{words:text}.{where:text}", group=group, words=words, where=str(where)
+        )
+    return message(
+        "In {often:number} of {of:number} restart episodes the root exception was {group:text}{words:text}.{where:text}",
+        often=often,
+        of=of,
+        group=group,
+        words=words,
+        where=str(where),
+    )
 
 
 def _next_step(group: str, host: tuple[str, float] | None, only_task: str | None) -> str:
     if group == LOST:
-        return (
-            "Find out why the TaskManagers died: the reason of the container's end (OOMKilled, evicted, node lost), the end of their logs, "
-            "dmesg of their host. Compare resident memory with taskmanager.memory.process.size."
+        return message(
+            "Find out why the TaskManagers died: the reason of the container's end "
+            "(OOMKilled, evicted, node lost), the end of their logs, dmesg of their host. "
+            "Compare resident memory with taskmanager.memory.process.size."
         )
     if host and only_task:
-        return (
-            f"Read the root exception: all failures come from {only_task}, on {host[0]} each time. Where it names a record or an outside "
-            "system, stop the job with its last checkpoint retained, repair or roll back, and start from that checkpoint. If it does not, "
-            "move the task to another host: if it fails there too, its records or the system it calls are the cause."
+        return message(
+            "Read the root exception: all failures come from {only_task:name}, on "
+            "{host:name} each time. Where it names a record or an outside system, stop the "
+            "job with its last checkpoint retained, repair or roll back, and start from "
+            "that checkpoint. If it does not, move the task to another host: if it fails "
+            "there too, its records or the system it calls are the cause.",
+            only_task=only_task,
+            host=host[0],
         )
     if host:
-        return f"Look at {host[0]} first: move the job's tasks away from it (cordon it or stop its TaskManager) and see if the loop ends."
-    return (
-        "Read the root exception. If a record or an outside system causes it, every restart will fail alike: stop the job with its last "
-        "checkpoint retained, repair or roll back, and start from that checkpoint."
+        return message(
+            "Look at {host:name} first: move the job's tasks away from it (cordon it or stop its TaskManager) and see if the loop ends.",
+            host=host[0],
+        )
+    return message(
+        "Read the root exception. If a record or an outside system causes it, every "
+        "restart will fail alike: stop the job with its last checkpoint retained, "
+        "repair or roll back, and start from that checkpoint."
     )
 
 
@@ -222,27 +274,32 @@ def _evidence(
     window: JobWindow, limits: Limits, found: Sequence[Episode], troubles: Sequence[_Trouble], host: tuple[str, float] | None, stuck: bool
 ) -> Iterator[Evidence]:
     key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", found[-1].restarts[-1]
-    span = f"within {ms_text(limits[f'{RULE}.window_s'] * 1000)}"
+    span = message("within {limits:duration}", limits=limits[f"{RULE}.window_s"] * 1000)
     if stuck:
-        yield limits.compared("restarts without all tasks running again", len(found[-1].restarts), "count", ">=", key, at_ms, span)
+        yield limits.compared(message("restarts without all tasks running again"), len(found[-1].restarts), "count", ">=", key, at_ms, span)
     else:
-        yield limits.compared("restart episodes", len(found), "count", ">=", key, at_ms, span)
+        yield limits.compared(message("restart episodes"), len(found), "count", ">=", key, at_ms, span)
     restarts = sum(len(episode.restarts) for episode in found)
-    yield Evidence("restarts", restarts, "count", at_ms=at_ms, note="several may belong to one episode")
+    yield Evidence(message("restarts"), restarts, "count", at_ms=at_ms, note=message("several may belong to one episode"))
     for group, count in list(counts_of(trouble.group for trouble in troubles).items())[:5]:
-        yield Evidence("root exception", group, at_ms=at_ms, note=count_text(count, "episode"))
+        yield Evidence(message("root exception"), group, at_ms=at_ms, note=plural(count, "{count:count} episode", "{count:count} episodes"))
     last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
     if last:
-        yield Evidence("last failed task", last.task or "global failure", at_ms=last.at_ms, note=f"on {last.host}" if last.host else "")
+        yield Evidence(
+            message("last failed task"),
+            last.task or message("global failure"),
+            at_ms=last.at_ms,
+            note=message("on {host:name}", host=last.host) if last.host else "",
+        )
     for name in sorted({name for trouble in troubles for name in trouble.lost})[:5]:
-        yield Evidence("lost TaskManager", name, at_ms=at_ms)
+        yield Evidence(message("lost TaskManager"), name, at_ms=at_ms)
     if host:
-        yield limits.compared("share of failures on one host", host[1], "ratio", ">=", share_key, at_ms, host[0])
+        yield limits.compared(message("share of failures on one host"), host[1], "ratio", ">=", share_key, at_ms, host[0])
     per_failure, source = _tasks_per_failure(window, found[0].begun_ms, last)
     if per_failure is not None:
         tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)
-        note = f"of {tasks}, {source}" if tasks else source
-        yield Evidence("tasks restarted per failure", per_failure, "count", at_ms=at_ms, note=note)
+        note = message("of {tasks:number}, {source:message}", tasks=tasks, source=source) if tasks else source
+        yield Evidence(message("tasks restarted per failure"), per_failure, "count", at_ms=at_ms, note=note)
 
 
 def _tasks_per_failure(window: JobWindow, since_ms: int, last: JobFailure | None) -> tuple[float | None, str]:
@@ -253,11 +310,11 @@ def _tasks_per_failure(window: JobWindow, since_ms: int, last: JobFailure | None
     counts = [event.fields.get("count") for event in window.events if event.kind == COUNTED and event.at_ms >= since_ms - 2_000]
     known = [float(count) for count in counts if isinstance(count, int | float | str) and str(count).isdigit()]
     if known:
-        return median(known), "by the log"
+        return median(known), message("by the log")
     if last and last.task is None and window.vertices and all(one.parallelism for one in window.vertices):
-        return sum(one.parallelism or 0 for one in window.vertices), "since the failure was global"
+        return sum(one.parallelism or 0 for one in window.vertices), message("since the failure was global")
     failed = next((one for one in window.vertices if last and last.task and last.task.startswith(f"{one.name} (")), None)
-    return (region_size(window.vertices, window.edges, failed.vertex_id) if failed else None), "by its pipelined region"
+    return (region_size(window.vertices, window.edges, failed.vertex_id) if failed else None), message("by its pipelined region")
 
 
 def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:

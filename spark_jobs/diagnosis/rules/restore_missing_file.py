@@ -7,13 +7,13 @@ older checkpoint by itself.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.missing_files import missing_at_restore
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import count_text
 
 RULE = "restore.missing_file"
 FAILURES, WINDOW = f"{RULE}.failures", f"{RULE}.window_s"
@@ -31,14 +31,14 @@ class Attempt:
 
 @rule(
     RULE,
-    "Restore lacks a file",
-    "Tasks failed while they restored their state since a file of the checkpoint is not there.",
+    message("Restore lacks a file"),
+    message("Tasks failed while they restored their state since a file of the checkpoint is not there."),
     hold_s=600,
-    reads=("task_state FAILED", "job_terminal"),
+    reads=(message("task_state FAILED"), "job_terminal"),
     needs=("events", "failures"),
     thresholds=(
-        Threshold(FAILURES, 1, "count", 1, 1000, "One is enough: the next attempt reads the same checkpoint, so the same file."),
-        Threshold(WINDOW, 600, "s", 60, 86_400, "Ten minutes: as long as attempts follow each other, they are one story."),
+        Threshold(FAILURES, 1, "count", 1, 1000, message("One is enough: the next attempt reads the same checkpoint, so the same file.")),
+        Threshold(WINDOW, 600, "s", 60, 86_400, message("Ten minutes: as long as attempts follow each other, they are one story.")),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -75,28 +75,49 @@ def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding
         ((one.at_ms, one.subject) for one in window.annotations if one.kind == "restore" and one.at_ms <= newest.at_ms), default=None
     )
     went_on = any(one.trigger_time_ms > newest.at_ms and one.outcome != "preflight" for one in window.checkpoints)
-    name = f"checkpoint {restored[1]}" if restored else "the checkpoint"
+    name = message("checkpoint {restored:name}", restored=restored[1]) if restored else message("the checkpoint")
     evidence = [
-        limits.compared("restores that lacked a file", len(found), "count", ">=", FAILURES, newest.at_ms),
-        Evidence("files that were missed", len(paths), "count", at_ms=newest.at_ms),
-        Evidence("missing file", newest.path, at_ms=newest.at_ms, note=newest.task or ""),
+        limits.compared(message("restores that lacked a file"), len(found), "count", ">=", FAILURES, newest.at_ms),
+        Evidence(message("files that were missed"), len(paths), "count", at_ms=newest.at_ms),
+        Evidence(message("missing file"), newest.path, at_ms=newest.at_ms, note=newest.task or ""),
     ]
     return job_finding(
         window,
         RULE,
         "warning" if went_on else "critical",
         "high",
-        title=f"Restore failed: {count_text(len(paths), 'file')} of {name} not there",
-        cause=f"{newest.task or 'The job'} looked for {newest.path} to restore its state and did not find it. {_effect(newest, went_on)}",
+        title=message(
+            "Restore failed: {paths:message} of {name:message} not there",
+            paths=plural(len(paths), "{count:count} file", "{count:count} files"),
+            name=name,
+        ),
+        cause=message(
+            "{task:name} looked for {path:name} to restore its state and did not find it. {effect:message}",
+            task=newest.task or message("The job"),
+            path=newest.path,
+            effect=_effect(newest, went_on),
+        ),
         next_step=(
-            "Open the triage of the missing file: it says which job's directory it was in, what else refers to it, when an audit last "
-            "listed it and what has likely deleted it. Bring it back from quarantine, an older version or a backup, or start from a "
-            "checkpoint or savepoint that is whole. Stop what deletes files there before the next job restarts."
+            message(
+                "Open the triage of the missing file: it says which job's directory it was in, "
+                "what else refers to it, when an audit last listed it and what has likely "
+                "deleted it. Bring it back from quarantine, an older version or a backup, or "
+                "start from a checkpoint or savepoint that is whole. Stop what deletes files "
+                "there before the next job restarts."
+            )
         ),
         seen_at_ms=newest.at_ms,
         evidence=evidence,
         related=tuple(
-            Related("file", path, f"{count_text(len(of_path), 'attempt')}, {of_path[-1].task or 'the job as a whole'}")
+            Related(
+                "file",
+                path,
+                message(
+                    "{of_path:message}, {task:name}",
+                    of_path=plural(len(of_path), "{count:count} attempt", "{count:count} attempts"),
+                    task=of_path[-1].task or message("the job as a whole"),
+                ),
+            )
             for path, of_path in list(paths.items())[:MOST_FILES]
         ),
         data={
@@ -108,10 +129,10 @@ def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding
 
 def _effect(newest: Attempt, went_on: bool) -> str:
     if went_on:
-        return "The job has taken a checkpoint since, so it runs again."
+        return message("The job has taken a checkpoint since, so it runs again.")
     if newest.task is None:
-        return "It looked for the checkpoint as a whole, so it did not start."
-    return (
-        "Flink tries the same checkpoint at every attempt, so the job stays down until the file is back or another checkpoint or "
-        "savepoint is chosen."
+        return message("It looked for the checkpoint as a whole, so it did not start.")
+    return message(
+        "Flink tries the same checkpoint at every attempt, so the job stays down until "
+        "the file is back or another checkpoint or savepoint is chosen."
     )

@@ -6,25 +6,25 @@ where compactions have too much left to rewrite. Tasks then wait inside state ac
 
 from collections.abc import Iterator, Sequence
 
+from ingest.messages import brief, bytes_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import brief, bytes_text, count_text
 
 RULE = "rocksdb.write_stall"
 SHARE, SAMPLES, WINDOW = f"{RULE}.stalled_share", f"{RULE}.samples", f"{RULE}.window_s"
 SLOWED_AT_FILES = 20
 """RocksDB's level0_slowdown_writes_trigger, which Flink leaves as it is."""
-_FLUSH = "Its write buffers fill faster than they are flushed"
-_COMPACTION = "Compactions do not keep up with what is flushed"
+_FLUSH = message("Its write buffers fill faster than they are flushed")
+_COMPACTION = message("Compactions do not keep up with what is flushed")
 
 
 @rule(
     RULE,
-    "RocksDB stalls writes",
-    "RocksDB slows the writes of a vertex down or stops them, or its flushes and compactions fail.",
+    message("RocksDB stalls writes"),
+    message("RocksDB slows the writes of a vertex down or stops them, or its flushes and compactions fail."),
     needs=("gauges",),
     thresholds=(
         Threshold(
@@ -33,10 +33,12 @@ _COMPACTION = "Compactions do not keep up with what is flushed"
             "ratio",
             0.05,
             1.0,
-            "Of the samples: one that meets a flush is nothing, half of them are no chance. Fewer are, unless they are the newest.",
+            message(
+                "Of the samples: one that meets a flush is nothing, half of them are no chance. Fewer are, unless they are the newest."
+            ),
         ),
-        Threshold(SAMPLES, 3, "count", 1, 100, "So many samples at least with a stall; as many in a row up to now are enough."),
-        Threshold(WINDOW, 300, "s", 60, 600, "Five minutes: longer than a compaction after a burst."),
+        Threshold(SAMPLES, 3, "count", 1, 100, message("So many samples at least with a stall; as many in a row up to now are enough.")),
+        Threshold(WINDOW, 300, "s", 60, 600, message("Five minutes: longer than a compaction after a burst.")),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -65,7 +67,7 @@ def _finding(
 ) -> Finding:
     newest = stalled[-1] if stalled else seen[-1]
     name = brief(window.vertex_name(vertex_id))
-    word = "stopped" if newest.writes_stopped else "slows down"
+    word = message("stopped") if newest.writes_stopped else message("slows down")
     why, next_step = _why(newest)
     return vertex_finding(
         window,
@@ -73,14 +75,28 @@ def _finding(
         RULE,
         "critical" if errors or newest.writes_stopped else "warning",
         "high",
-        title=f"RocksDB of {name} failed {count_text(errors, 'flush or compaction')}" if errors else f"RocksDB {word} the writes of {name}",
+        title=message(
+            "RocksDB of {name:name} failed {errors:message}",
+            name=name,
+            errors=plural(errors, "{count:count} flush or compaction", "{count:count} flush or compactions"),
+        )
+        if errors
+        else message("RocksDB {word:message} the writes of {name:name}", word=word, name=name),
         cause=(
-            f"RocksDB reports {errors} background errors: its local disk is full or broken."
+            message("RocksDB reports {errors:number} background errors: its local disk is full or broken.", errors=errors)
             if errors
-            else f"In {len(stalled)} of {count_text(len(known), 'sample')} RocksDB stopped writes or slowed them down. {why} Tasks "
-            "wait inside state access: they count as busy, and barriers and the synchronous part of checkpoints wait with them."
+            else message(
+                "In {stalled:number} of {known:message} RocksDB stopped writes or slowed them "
+                "down. {why:name} Tasks wait inside state access: they count as busy, and "
+                "barriers and the synchronous part of checkpoints wait with them.",
+                stalled=len(stalled),
+                known=plural(len(known), "{count:count} sample", "{count:count} samples"),
+                why=why,
+            )
         ),
-        next_step="Look at space and errors of the TaskManagers' local disks (state.backend.rocksdb.localdir)." if errors else next_step,
+        next_step=message("Look at space and errors of the TaskManagers' local disks (state.backend.rocksdb.localdir).")
+        if errors
+        else next_step,
         evidence=list(_evidence(limits, newest, known, stalled, errors)),
         seen_at_ms=newest.at_ms,
         data={"vertex_ids": [vertex_id], "stalled": len(stalled), "samples": len(known)},
@@ -90,16 +106,23 @@ def _finding(
 def _why(newest: VertexGauges) -> tuple[str, str]:
     files = newest.level0_files or 0
     if files >= SLOWED_AT_FILES or newest.compactions_pending or newest.compaction_pending_bytes:
-        detail = f": {files} files lie in level 0 of one state" if files else ""
+        detail = message(": {files:number} files lie in level 0 of one state", files=files) if files else ""
         return (
-            f"{_COMPACTION}{detail}.",
-            "Give RocksDB more threads (state.backend.rocksdb.thread.num), larger write buffers (more managed memory, or "
-            "state.backend.rocksdb.writebuffer.size) so that fewer files come, and faster local disks; check the compaction style.",
+            message("{compaction:message}{detail:message}.", compaction=_COMPACTION, detail=detail),
+            message(
+                "Give RocksDB more threads (state.backend.rocksdb.thread.num), larger write "
+                "buffers (more managed memory, or state.backend.rocksdb.writebuffer.size) so "
+                "that fewer files come, and faster local disks; check the compaction style."
+            ),
         )
     return (
-        f"{_FLUSH}.",
-        "Give RocksDB more managed memory or more and larger write buffers (state.backend.rocksdb.writebuffer.count and .size), more "
-        "threads (state.backend.rocksdb.thread.num) and faster local disks (state.backend.rocksdb.localdir).",
+        message("{flush:message}.", flush=_FLUSH),
+        message(
+            "Give RocksDB more managed memory or more and larger write buffers "
+            "(state.backend.rocksdb.writebuffer.count and .size), more threads "
+            "(state.backend.rocksdb.thread.num) and faster local disks "
+            "(state.backend.rocksdb.localdir)."
+        ),
     )
 
 
@@ -108,19 +131,19 @@ def _evidence(
 ) -> Iterator[Evidence]:
     at_ms = newest.at_ms
     if stalled:
-        yield limits.compared("samples with a stall", len(stalled) / len(known), "ratio", ">=", SHARE, at_ms)
+        yield limits.compared(message("samples with a stall"), len(stalled) / len(known), "ratio", ">=", SHARE, at_ms)
     if newest.writes_stopped:
-        yield Evidence("column families whose writes are stopped", newest.writes_stopped, "count", at_ms=at_ms)
+        yield Evidence(message("column families whose writes are stopped"), newest.writes_stopped, "count", at_ms=at_ms)
     if newest.delayed_write_bytes_per_s:
-        yield Evidence("writes slowed down to", f"{bytes_text(newest.delayed_write_bytes_per_s)}/s", at_ms=at_ms)
+        yield Evidence(message("writes slowed down to"), f"{bytes_text(newest.delayed_write_bytes_per_s)}/s", at_ms=at_ms)
     if errors:
-        yield Evidence("background errors", errors, "count", at_ms=at_ms)
+        yield Evidence(message("background errors"), errors, "count", at_ms=at_ms)
     for words, value in (
-        ("files in level 0 of one state, the most", newest.level0_files),
-        ("states with a flush pending", newest.flushes_pending),
-        ("states with a compaction pending", newest.compactions_pending),
+        (message("files in level 0 of one state, the most"), newest.level0_files),
+        (message("states with a flush pending"), newest.flushes_pending),
+        (message("states with a compaction pending"), newest.compactions_pending),
     ):
         if value is not None:
             yield Evidence(words, value, "count", at_ms=at_ms)
     if newest.compaction_pending_bytes:
-        yield Evidence("left to compact", newest.compaction_pending_bytes, "bytes", at_ms=at_ms)
+        yield Evidence(message("left to compact"), newest.compaction_pending_bytes, "bytes", at_ms=at_ms)

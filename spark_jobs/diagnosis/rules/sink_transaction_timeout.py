@@ -5,13 +5,13 @@ The time-out is what sinks log (Flink's warning, Kafka's producer configuration)
 
 from collections.abc import Iterator
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.transactions import BROKER_MAX_MS, TOLD, Transactions, transactions_of
-from spark_jobs.diagnosis.wording import count_text, ms_text
 
 RULE = "sink.transaction_timeout"
 SET, RATIO, WINDOW = f"{RULE}.set_ms", f"{RULE}.open_ratio", f"{RULE}.window_s"
@@ -20,14 +20,16 @@ DAY_MS = 86_400_000
 
 @rule(
     RULE,
-    "Transactions close to their time-out",
-    "A two-phase-commit sink keeps transactions open for about as long as its store waits, or would, with a restart in between.",
+    message("Transactions close to their time-out"),
+    message("A two-phase-commit sink keeps transactions open for about as long as its store waits, or would, with a restart in between."),
     hold_s=1800,
     reads=TOLD,
     thresholds=(
-        Threshold(SET, 0, "ms", 0, DAY_MS * 7, "0: the time-out that the sink logs. Enter transaction.timeout.ms where no log has it."),
-        Threshold(RATIO, 0.8, "ratio", 0.1, 1.0, "Of the time-out: one checkpoint that is a little slower takes the rest."),
-        Threshold(WINDOW, 3600, "s", 60, 86_400, "An hour of commits: what was slow once in it will be again."),
+        Threshold(
+            SET, 0, "ms", 0, DAY_MS * 7, message("0: the time-out that the sink logs. Enter transaction.timeout.ms where no log has it.")
+        ),
+        Threshold(RATIO, 0.8, "ratio", 0.1, 1.0, message("Of the time-out: one checkpoint that is a little slower takes the rest.")),
+        Threshold(WINDOW, 3600, "s", 60, 86_400, message("An hour of commits: what was slow once in it will be again.")),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -47,35 +49,60 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _lost(found: Transactions) -> tuple[str, str]:
-    timeout = f" of {ms_text(found.timeout_ms)}" if found.timeout_ms else ""
+    timeout = message(" of {timeout_ms:duration}", timeout_ms=found.timeout_ms) if found.timeout_ms else ""
     return (
-        f"{count_text(len(found.lost), 'transaction')} of a sink lost",
-        f"The sink logged that {count_text(len(found.lost), 'transaction')} could not be committed after their time-out{timeout} and will "
-        f"not be tried again: the records in them are not in the target.{_longest(found)}",
+        message("{lost:message} of a sink lost", lost=plural(len(found.lost), "{count:count} transaction", "{count:count} transactions")),
+        message(
+            "The sink logged that {lost:message} could not be committed after their "
+            "time-out{timeout:message} and will not be tried again: the records in them "
+            "are not in the target.{longest:message}",
+            lost=plural(len(found.lost), "{count:count} transaction", "{count:count} transactions"),
+            timeout=timeout,
+            longest=_longest(found),
+        ),
     )
 
 
 def _open(found: Transactions) -> tuple[str, str]:
     return (
-        f"Transactions are open for up to {ms_text(found.open_ms or 0)}, their time-out is {ms_text(found.timeout_ms or 0)}",
-        f"A transaction is open from one checkpoint to the end of the next.{_longest(found)} Once the time-out of "
-        f"{ms_text(found.timeout_ms or 0)} is over, the store aborts it, the commit fails, and what it holds is lost.",
+        message(
+            "Transactions are open for up to {open_ms:duration}, their time-out is {timeout_ms:duration}",
+            open_ms=found.open_ms or 0,
+            timeout_ms=found.timeout_ms or 0,
+        ),
+        message(
+            "A transaction is open from one checkpoint to the end of the "
+            "next.{longest:message} Once the time-out of {timeout_ms:duration} is over, "
+            "the store aborts it, the commit fails, and what it holds is lost.",
+            longest=_longest(found),
+            timeout_ms=found.timeout_ms or 0,
+        ),
     )
 
 
 def _with_restart(found: Transactions) -> tuple[str, str]:
     return (
-        f"A restart would take transactions over their time-out of {ms_text(found.timeout_ms or 0)}",
-        f"A transaction that is prepared when the job fails is committed after the restart.{_longest(found)} The longest restart took "
-        f"{ms_text(found.restart_ms or 0)}: together {ms_text(found.needed_ms or 0)}, more than the time-out.",
+        message("A restart would take transactions over their time-out of {timeout_ms:duration}", timeout_ms=found.timeout_ms or 0),
+        message(
+            "A transaction that is prepared when the job fails is committed after the "
+            "restart.{longest:message} The longest restart took {restart_ms:duration}: "
+            "together {needed_ms:duration}, more than the time-out.",
+            longest=_longest(found),
+            restart_ms=found.restart_ms or 0,
+            needed_ms=found.needed_ms or 0,
+        ),
     )
 
 
 def _longest(found: Transactions) -> str:
     longest = found.longest
     if longest is None or (found.pending_ms or 0) > longest.open_ms:
-        return f" The oldest one now is open for {ms_text(found.pending_ms)}." if found.pending_ms else ""
-    return f" The one committed with checkpoint {longest.checkpoint_id} had been open for up to {ms_text(longest.open_ms)}."
+        return message(" The oldest one now is open for {pending_ms:duration}.", pending_ms=found.pending_ms) if found.pending_ms else ""
+    return message(
+        " The one committed with checkpoint {checkpoint_id:number} had been open for up to {open_ms:duration}.",
+        checkpoint_id=longest.checkpoint_id,
+        open_ms=longest.open_ms,
+    )
 
 
 def _finding(
@@ -98,21 +125,32 @@ def _finding(
 
 def _next_step(found: Transactions) -> str:
     advised = found.advised_ms
-    longer = f"to {ms_text(advised)} or more" if advised else "well above the time from one checkpoint to the end of the next"
-    broker = (
-        " (the broker's transaction.max.timeout.ms has to allow it; Kafka's default is 15 min)" if (advised or 0) > BROKER_MAX_MS else ""
+    longer = (
+        message("to {advised:duration} or more", advised=advised)
+        if advised
+        else message("well above the time from one checkpoint to the end of the next")
     )
-    return f"Raise the sink's transaction time-out, for Kafka transaction.timeout.ms, {longer}{broker}; or take checkpoints more often."
+    broker = (
+        message(" (the broker's transaction.max.timeout.ms has to allow it; Kafka's default is 15 min)")
+        if (advised or 0) > BROKER_MAX_MS
+        else ""
+    )
+    return message(
+        "Raise the sink's transaction time-out, for Kafka transaction.timeout.ms, "
+        "{longer:message}{broker:message}; or take checkpoints more often.",
+        longer=longer,
+        broker=broker,
+    )
 
 
 def _evidence(limits: Limits, found: Transactions) -> Iterator[Evidence]:
     if found.lost:
-        yield Evidence("transactions lost by the sink's log", len(found.lost), "count", at_ms=found.lost[-1].at_ms)
+        yield Evidence(message("transactions lost by the sink's log"), len(found.lost), "count", at_ms=found.lost[-1].at_ms)
     if found.timeout_ms is not None:
-        note = "as set for this job" if found.timeout_is_set else "by the log, the shortest"
-        yield Evidence("time-out of transactions", found.timeout_ms, "ms", note=note)
+        note = message("as set for this job") if found.timeout_is_set else message("by the log, the shortest")
+        yield Evidence(message("time-out of transactions"), found.timeout_ms, "ms", note=note)
     if found.timeout_ms and found.open_ms is not None:
-        yield limits.compared("longest that one was open, of the time-out", found.open_ms / found.timeout_ms, "ratio", ">=", RATIO)
-        yield Evidence("longest that one was open", found.open_ms, "ms")
+        yield limits.compared(message("longest that one was open, of the time-out"), found.open_ms / found.timeout_ms, "ratio", ">=", RATIO)
+        yield Evidence(message("longest that one was open"), found.open_ms, "ms")
     if found.restart_ms is not None:
-        yield Evidence("longest restart", found.restart_ms, "ms")
+        yield Evidence(message("longest restart"), found.restart_ms, "ms")

@@ -4,13 +4,13 @@ ask for the state of partitions of producers that are still being deployed, whic
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.window_contents import EVENTS
-from spark_jobs.diagnosis.wording import count_text
 
 RULE = "start.rpc_storm"
 SHARE, LEAST, WINDOW = f"{RULE}.share_of_tasks", f"{RULE}.least", f"{RULE}.window_s"
@@ -22,24 +22,29 @@ PEKKO_SINCE = (1, 18)
 
 @rule(
     RULE,
-    "RPC storm",
-    "While the tasks of the job are deployed, requests for slots and deployments time out, or consumers ask the JobManager for the state "
-    "of partitions many times a second.",
+    message("RPC storm"),
+    message(
+        "While the tasks of the job are deployed, requests for slots and deployments "
+        "time out, or consumers ask the JobManager for the state of partitions many "
+        "times a second."
+    ),
     hold_s=600,
-    reads=("slot_request_failed", "task_state FAILED", STATE_REQUEST),
+    reads=("slot_request_failed", message("task_state FAILED"), STATE_REQUEST),
     needs=("events",),
     thresholds=(
-        Threshold(SHARE, 0.02, "ratio", 0.0001, 100.0, "Of the tasks of the job: one call in fifty that times out restarts it again."),
-        Threshold(LEAST, 3, "count", 1, 100_000, "One or two of a small job may be a pause of a garbage collection."),
+        Threshold(
+            SHARE, 0.02, "ratio", 0.0001, 100.0, message("Of the tasks of the job: one call in fifty that times out restarts it again.")
+        ),
+        Threshold(LEAST, 3, "count", 1, 100_000, message("One or two of a small job may be a pause of a garbage collection.")),
         Threshold(
             STATE_REQUESTS,
             50,
             "count",
             1,
             EVENTS,
-            "The JobManager answers each beside the deployments; fewer in a second are no load to it.",
+            message("The JobManager answers each beside the deployments; fewer in a second are no load to it."),
         ),
-        Threshold(WINDOW, 600, "s", 60, 86_400, "Ten minutes: as long as attempts follow each other, they are one story."),
+        Threshold(WINDOW, 600, "s", 60, 86_400, message("Ten minutes: as long as attempts follow each other, they are one story.")),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -78,18 +83,32 @@ def _of_state_requests(window: JobWindow, limits: Limits, asked: Sequence[LogEve
         RULE,
         "info",
         "high",
-        title=f"The JobManager was asked for the state of partitions {count_text(most, 'time')} in a second",
-        cause=f"{count_text(askers, 'task')} ran before the producers of their partitions were deployed. Each asks the producer, which "
-        "has no such partition, then the JobManager for its state, and then the producer once more: for each channel, beside the "
-        "deployments.",
-        next_step="Find what holds up the deployment of the producers: how long TaskManagers took to fetch jars stands on the page about "
-        "starts. Until then let consumers ask less often: raise taskmanager.network.request-backoff.initial, and where the release has it "
-        "(1.20 and later) leave taskmanager.network.partition-request-timeout at its 10 s, so that requests wait at the producer.",
+        title=message(
+            "The JobManager was asked for the state of partitions {most:message} in a second",
+            most=plural(most, "{count:count} time", "{count:count} times"),
+        ),
+        cause=message(
+            "{askers:message} ran before the producers of their partitions were deployed. "
+            "Each asks the producer, which has no such partition, then the JobManager for "
+            "its state, and then the producer once more: for each channel, beside the "
+            "deployments.",
+            askers=plural(askers, "{count:count} task", "{count:count} tasks"),
+        ),
+        next_step=message(
+            "Find what holds up the deployment of the producers: how long TaskManagers "
+            "took to fetch jars stands on the page about starts. Until then let consumers "
+            "ask less often: raise taskmanager.network.request-backoff.initial, and where "
+            "the release has it (1.20 and later) leave "
+            "taskmanager.network.partition-request-timeout at its 10 s, so that requests "
+            "wait at the producer."
+        ),
         seen_at_ms=at_ms,
         evidence=(
-            limits.compared("requests for the state of partitions in the worst second", most, "count", ">=", STATE_REQUESTS, second * 1000),
-            Evidence("tasks that asked", askers, "count", at_ms=at_ms),
-            Evidence("tasks of the job", tasks, "count", at_ms=at_ms),
+            limits.compared(
+                message("requests for the state of partitions in the worst second"), most, "count", ">=", STATE_REQUESTS, second * 1000
+            ),
+            Evidence(message("tasks that asked"), askers, "count", at_ms=at_ms),
+            Evidence(message("tasks of the job"), tasks, "count", at_ms=at_ms),
         ),
         data={"state_requests_worst_second": most, "tasks_asking": askers},
     )
@@ -103,25 +122,44 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[LogEvent], tasks
     second, most = _worst_second(found)
     prefix = "akka" if window.version is not None and window.version[:2] < PEKKO_SINCE else "pekko"
     at_ms = found[-1].at_ms
-    backoff = " and taskmanager.network.request-backoff.max, for consumers that asked for partitions too early" if missing else ""
+    backoff = message(" and taskmanager.network.request-backoff.max, for consumers that asked for partitions too early") if missing else ""
     return job_finding(
         window,
         RULE,
         "warning",
         "high",
-        title=f"{count_text(len(found), 'call')} timed out or came too early while {count_text(tasks, 'task')} were deployed",
-        cause=f"{count_text(slots, 'request')} for slots and {count_text(deployed, 'call')} that deploy or report tasks exceeded the ask "
-        f"time-out, {count_text(missing, 'partition')} were not found. Each of them fails a task, and the whole deployment is sent again: "
-        "the load that made the first one late comes again with it.",
-        next_step=f"Raise {prefix}.ask.timeout{backoff}; then make a deployment smaller: fewer slots on a TaskManager, smaller jars, less "
-        "parallelism. The page about starts has the seconds.",
+        title=message(
+            "{found:message} timed out or came too early while {tasks:message} were deployed",
+            found=plural(len(found), "{count:count} call", "{count:count} calls"),
+            tasks=plural(tasks, "{count:count} task", "{count:count} tasks"),
+        ),
+        cause=message(
+            "{slots:message} for slots and {deployed:message} that deploy or report tasks "
+            "exceeded the ask time-out, {missing:message} were not found. Each of them "
+            "fails a task, and the whole deployment is sent again: the load that made the "
+            "first one late comes again with it.",
+            slots=plural(slots, "{count:count} request", "{count:count} requests"),
+            deployed=plural(deployed, "{count:count} call", "{count:count} calls"),
+            missing=plural(missing, "{count:count} partition", "{count:count} partitions"),
+        ),
+        next_step=message(
+            "Raise {prefix:name}.ask.timeout{backoff:message}; then make a deployment "
+            "smaller: fewer slots on a TaskManager, smaller jars, less parallelism. The "
+            "page about starts has the seconds.",
+            prefix=prefix,
+            backoff=backoff,
+        ),
         seen_at_ms=at_ms,
         evidence=(
-            limits.compared("calls that timed out or came too early", len(found), "count", ">=", LEAST, at_ms),
-            Evidence("in the worst second", most, "count", at_ms=second * 1000),
-            Evidence("tasks of the job", tasks, "count", limits[SHARE] * tasks, ">=", at_ms=at_ms, note="share of them"),
-            Evidence("TaskManagers lost in that time", lost, "count", at_ms=at_ms),
-            *([Evidence("requests for the state of partitions in the worst second", _worst_second(asked)[1], "count")] if asked else []),
+            limits.compared(message("calls that timed out or came too early"), len(found), "count", ">=", LEAST, at_ms),
+            Evidence(message("in the worst second"), most, "count", at_ms=second * 1000),
+            Evidence(message("tasks of the job"), tasks, "count", limits[SHARE] * tasks, ">=", at_ms=at_ms, note=message("share of them")),
+            Evidence(message("TaskManagers lost in that time"), lost, "count", at_ms=at_ms),
+            *(
+                [Evidence(message("requests for the state of partitions in the worst second"), _worst_second(asked)[1], "count")]
+                if asked
+                else []
+            ),
         ),
         data={"slots": slots, "deployments": deployed, "partitions": missing, "worst_second": most, "taskmanagers_lost": lost},
     )

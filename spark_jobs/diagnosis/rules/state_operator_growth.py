@@ -6,13 +6,13 @@ state has no such cost, and REST does not tell one from the other.
 
 from collections.abc import Iterator
 
+from ingest.messages import brief, bytes_text, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Severity
 from spark_jobs.diagnosis.operator_growth import OFFSET_BYTES, Growth, growth
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, OperatorStateTrend, StorageJobSample
 from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import brief, bytes_text, count_text, list_text
 
 RULE = "state.operator_growth"
 RATIO, ELEMENTS, BYTES, MANY = f"{RULE}.ratio", f"{RULE}.least_elements", f"{RULE}.least_bytes", f"{RULE}.many_elements"
@@ -21,29 +21,47 @@ VERY_MANY = 10
 
 @rule(
     RULE,
-    "Operator state grows",
-    "Lists of an operator (its operator state) multiplied since an earlier checkpoint, or have a million elements and more.",
+    message("Operator state grows"),
+    message("Lists of an operator (its operator state) multiplied since an earlier checkpoint, or have a million elements and more."),
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(
         Threshold(
-            RATIO, 2, "times", 1.1, 1_000_000,
-            "Offsets of a source and rules that are broadcast stay as many as they are while subtasks do; twice as much is a trend.",
+            RATIO,
+            2,
+            "times",
+            1.1,
+            1_000_000,
+            message(
+                "Offsets of a source and rules that are broadcast stay as many as they are while subtasks do; twice as much is a trend."
+            ),
         ),
         Threshold(
-            ELEMENTS, 10_000, "elements", 1, 1_000_000_000,
-            "Ten thousand offsets are 80 kB of each _metadata: below that growth costs nothing yet.",
+            ELEMENTS,
+            10_000,
+            "elements",
+            1,
+            1_000_000_000,
+            message("Ten thousand offsets are 80 kB of each _metadata: below that growth costs nothing yet."),
         ),
         Threshold(
-            BYTES, 1 << 20, "bytes", 1, 1 << 50,
-            "What a restore reads of less is gone in the time that it takes to open the files.",
+            BYTES,
+            1 << 20,
+            "bytes",
+            1,
+            1 << 50,
+            message("What a restore reads of less is gone in the time that it takes to open the files."),
         ),
         Threshold(
-            MANY, 1_000_000, "elements", 100, 1_000_000_000_000,
-            "A million elements are 8 MB of offsets, which the JobManager receives, keeps and writes for every checkpoint.",
+            MANY,
+            1_000_000,
+            "elements",
+            100,
+            1_000_000_000_000,
+            message("A million elements are 8 MB of offsets, which the JobManager receives, keeps and writes for every checkpoint."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     if sample.ended:
         return
@@ -61,10 +79,14 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         severity,
         title=_title(worst, grown if grew else None),
         cause=_cause(worst, grown if grew else None),
-        next_step="Read on the page Recovery of the job how its operator state grew and what a restore reads of it. Let the function keep "
-        "of a union list, in initializeState, only the elements of its own subtask, and clear a list before it is filled in "
-        "snapshotState. Elements that belong to keys go into keyed state; many small ones into few larger elements. What is there already "
-        "goes with a savepoint that the mended function is restored from.",
+        next_step=message(
+            "Read on the page Recovery of the job how its operator state grew and what a "
+            "restore reads of it. Let the function keep of a union list, in "
+            "initializeState, only the elements of its own subtask, and clear a list "
+            "before it is filled in snapshotState. Elements that belong to keys go into "
+            "keyed state; many small ones into few larger elements. What is there already "
+            "goes with a savepoint that the mended function is restored from."
+        ),
         evidence=tuple(_evidence(worst, grown, limits, sample.audited_at_ms)),
         data={"operator_id": worst.operator_id, "elements": newest.elements, "operator_bytes": newest.operator_bytes}
         | ({"ratio": grown.ratio, "restores": grown.restores} if grown else {}),
@@ -83,36 +105,79 @@ def _grows(trend: OperatorStateTrend, grown: Growth | None, limits: Limits) -> b
 def _title(trend: OperatorStateTrend, grown: Growth | None) -> str:
     name, newest = brief(trend.name or trend.operator_id), trend.newest
     if grown:
-        return (
-            f"Operator state of {name} grew × {grown.ratio:,.1f}, to {newest.elements:,} elements and {bytes_text(newest.operator_bytes)}"
+        return message(
+            "Operator state of {name:name} grew × {ratio:decimal1}, to {elements:count} elements and {operator_bytes:bytes}",
+            name=name,
+            ratio=grown.ratio,
+            elements=newest.elements,
+            operator_bytes=newest.operator_bytes,
         )
-    return f"Operator state of {name} has {newest.elements:,} elements"
+    return message("Operator state of {name:name} has {elements:count} elements", name=name, elements=newest.elements)
 
 
 def _cause(trend: OperatorStateTrend, grown: Growth | None) -> str:
-    lists = list_text(f"{name} ({mode.lower().replace('_', ' ')}, {elements:,} elements)" for name, mode, elements in trend.states)
-    of = f" Its lists: {lists}." if lists else ""
+    lists = list_text(
+        message(
+            "{name:name} ({replace:name}, {elements:count} elements)", name=name, replace=mode.lower().replace("_", " "), elements=elements
+        )
+        for name, mode, elements in trend.states
+    )
+    of = message(" Its lists: {lists:message}.", lists=lists) if lists else ""
     if grown and grown.restores:
-        return (
-            f"Its union elements were multiplied by its {grown.newest.subtasks} subtasks {count_text(grown.restores, 'time')}, as by a "
-            f"restore after which every subtask keeps, and writes again, the elements of all.{of}"
+        return message(
+            "Its union elements were multiplied by its {subtasks:number} subtasks "
+            "{restores:message}, as by a restore after which every subtask keeps, and "
+            "writes again, the elements of all.{of:message}",
+            subtasks=grown.newest.subtasks,
+            restores=plural(grown.restores, "{count:count} time", "{count:count} times"),
+            of=of,
         )
     if grown:
-        return f"More is put into its lists than is taken out, while it has as many subtasks as before.{of}"
-    return f"Each element is kept with its offset, {OFFSET_BYTES} bytes, which the JobManager receives with every checkpoint.{of}"
+        return message("More is put into its lists than is taken out, while it has as many subtasks as before.{of:message}", of=of)
+    return message(
+        "Each element is kept with its offset, {offset_bytes:number} bytes, which the "
+        "JobManager receives with every checkpoint.{of:message}",
+        offset_bytes=OFFSET_BYTES,
+        of=of,
+    )
 
 
 def _evidence(trend: OperatorStateTrend, grown: Growth | None, limits: Limits, at_ms: int) -> Iterator[Evidence]:
     newest = trend.newest
     offsets = bytes_text(newest.elements * OFFSET_BYTES)
-    yield limits.compared("elements", newest.elements, "count", ">=", MANY, at_ms, f"{offsets} of offsets in each checkpoint")
-    yield limits.compared("operator state", newest.operator_bytes, "bytes", ">=", BYTES, at_ms, count_text(trend.files, "file"))
+    yield limits.compared(
+        message("elements"),
+        newest.elements,
+        "count",
+        ">=",
+        MANY,
+        at_ms,
+        message("{offsets:name} of offsets in each checkpoint", offsets=offsets),
+    )
+    yield limits.compared(
+        message("operator state"),
+        newest.operator_bytes,
+        "bytes",
+        ">=",
+        BYTES,
+        at_ms,
+        plural(trend.files, "{count:count} file", "{count:count} files"),
+    )
     if grown:
-        then = f"checkpoint {grown.since.checkpoint_id}: {grown.since.elements:,} elements, {bytes_text(grown.since.operator_bytes)}"
-        yield limits.compared("growth", grown.ratio, "times", ">=", RATIO, grown.since.at_ms, then)
-    yield Evidence("keyed state of the same operator", newest.keyed_bytes, "bytes", at_ms=at_ms)
+        then = message(
+            "checkpoint {checkpoint_id:name}: {elements:count} elements, {operator_bytes:bytes}",
+            checkpoint_id=str(grown.since.checkpoint_id),
+            elements=grown.since.elements,
+            operator_bytes=grown.since.operator_bytes,
+        )
+        yield limits.compared(message("growth"), grown.ratio, "times", ">=", RATIO, grown.since.at_ms, then)
+    yield Evidence(message("keyed state of the same operator"), newest.keyed_bytes, "bytes", at_ms=at_ms)
     if newest.union_elements:
         handed = newest.union_elements * newest.subtasks
         yield Evidence(
-            "elements a restore hands out", handed, "count", at_ms=at_ms, note=f"to {newest.subtasks:,} subtasks, each all of them"
+            message("elements a restore hands out"),
+            handed,
+            "count",
+            at_ms=at_ms,
+            note=message("to {subtasks:count} subtasks, each all of them", subtasks=newest.subtasks),
         )

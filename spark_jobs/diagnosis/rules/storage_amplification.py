@@ -5,12 +5,12 @@ With file merging (1.20 and later) one physical file holds segments of several c
 
 from collections.abc import Iterator
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, count_text
 
 RULE = "storage.amplification"
 KEYS = "execution.checkpointing.file-merging"
@@ -18,25 +18,37 @@ KEYS = "execution.checkpointing.file-merging"
 
 @rule(
     RULE,
-    "Merged files mostly unused",
-    "Merged checkpoint files of a job use a multiple of the bytes that its checkpoints refer to.",
+    message("Merged files mostly unused"),
+    message("Merged checkpoint files of a job use a multiple of the bytes that its checkpoints refer to."),
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(
         Threshold(
-            f"{RULE}.ratio", 2.5, "times", 1, 1_000,
-            "Flink itself aims at 2 at most (max-space-amplification); a quarter more allows for what is being uploaded.",
+            f"{RULE}.ratio",
+            2.5,
+            "times",
+            1,
+            1_000,
+            message("Flink itself aims at 2 at most (max-space-amplification); a quarter more allows for what is being uploaded."),
         ),
         Threshold(
-            f"{RULE}.severe_ratio", 6, "times", 1, 10_000,
-            "At six, five of six bytes stored are not needed.",
+            f"{RULE}.severe_ratio",
+            6,
+            "times",
+            1,
+            10_000,
+            message("At six, five of six bytes stored are not needed."),
         ),
         Threshold(
-            f"{RULE}.minimum_excess_bytes", 10 << 20, "bytes", 0, 1 << 60,
-            "A few half-empty files are what merging always leaves.",
+            f"{RULE}.minimum_excess_bytes",
+            10 << 20,
+            "bytes",
+            0,
+            1 << 60,
+            message("A few half-empty files are what merging always leaves."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     live, on_disk = sample.live_segment_bytes, sample.segmented.bytes
     excess = on_disk - live
@@ -49,17 +61,35 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         sample,
         RULE,
         severity,
-        title=f"Merged files hold {bytes_text(on_disk)} for {bytes_text(live)} of live state (× {ratio:.1f})",
-        cause="Segments of subsumed checkpoints stay in a physical file until the last segment in it is released. Incremental state "
-        "that compaction rewrites leaves most of each file unused.",
-        next_step=f"Lower {KEYS}.max-file-size, so that fewer segments share a file, or {KEYS}.max-space-amplification, at which Flink "
-        f"uploads live segments again; without {KEYS}.across-checkpoint-boundary files are merged within one checkpoint only. There is "
-        "nothing to delete by hand: needed and unused segments are in the same files.",
+        title=message(
+            "Merged files hold {on_disk:bytes} for {live:bytes} of live state (× {ratio:decimal1})", on_disk=on_disk, live=live, ratio=ratio
+        ),
+        cause=message(
+            "Segments of subsumed checkpoints stay in a physical file until the last "
+            "segment in it is released. Incremental state that compaction rewrites leaves "
+            "most of each file unused."
+        ),
+        next_step=message(
+            "Lower {keys:name}.max-file-size, so that fewer segments share a file, or "
+            "{keys2:name}.max-space-amplification, at which Flink uploads live segments "
+            "again; without {keys3:name}.across-checkpoint-boundary files are merged "
+            "within one checkpoint only. There is nothing to delete by hand: needed and "
+            "unused segments are in the same files.",
+            keys=KEYS,
+            keys2=KEYS,
+            keys3=KEYS,
+        ),
         evidence=(
-            limits.compared("amplification", ratio, "times", ">=", key, at_ms),
-            limits.compared("unused bytes in merged files", excess, "bytes", ">=", least, at_ms),
-            Evidence("merged files on disk", on_disk, "bytes", at_ms=at_ms, note=count_text(sample.segmented.files, "file")),
-            Evidence("live segments", live, "bytes", at_ms=at_ms),
+            limits.compared(message("amplification"), ratio, "times", ">=", key, at_ms),
+            limits.compared(message("unused bytes in merged files"), excess, "bytes", ">=", least, at_ms),
+            Evidence(
+                message("merged files on disk"),
+                on_disk,
+                "bytes",
+                at_ms=at_ms,
+                note=plural(sample.segmented.files, "{count:count} file", "{count:count} files"),
+            ),
+            Evidence(message("live segments"), live, "bytes", at_ms=at_ms),
         ),
         data={"ratio": ratio, "on_disk_bytes": on_disk, "live_bytes": live},
     )

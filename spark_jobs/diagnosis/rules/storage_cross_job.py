@@ -6,12 +6,12 @@ it may be the only place of files that a running job restores from.
 
 from collections.abc import Iterator
 
+from ingest.messages import brief, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, StorageJobSample
 from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import brief, bytes_text, count_text, list_text
 
 RULE = "storage.cross_job"
 MOST_SHOWN = 10
@@ -19,21 +19,29 @@ MOST_SHOWN = 10
 
 @rule(
     RULE,
-    "Needs files of other jobs",
-    "Retained checkpoints of a job refer to files in the directories of other jobs.",
+    message("Needs files of other jobs"),
+    message("Retained checkpoints of a job refer to files in the directories of other jobs."),
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(
         Threshold(
-            f"{RULE}.files", 1, "files", 1, 1_000_000,
-            "One file that is missing is enough to make a restore fail.",
+            f"{RULE}.files",
+            1,
+            "files",
+            1,
+            1_000_000,
+            message("One file that is missing is enough to make a restore fail."),
         ),
         Threshold(
-            f"{RULE}.chain", 3, "jobs", 1, 1_000,
-            "With three other jobs behind it nobody keeps in mind any more which directories a job needs.",
+            f"{RULE}.chain",
+            3,
+            "jobs",
+            1,
+            1_000,
+            message("With three other jobs behind it nobody keeps in mind any more which directories a job needs."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     files = sum(one.files for one in sample.depends_on)
     if files >= limits[f"{RULE}.files"]:
@@ -46,20 +54,47 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
     size = sum(one.bytes for one in others)
     severity: Severity = "warning" if sample.chain >= limits[long] and not sample.ended else "info"
     names = list_text(brief(one.job_name or one.job_id) for one in others)
-    snapshots = f"{sample.dependent} of its {count_text(sample.retained, 'retained snapshot')}"
+    snapshots = message(
+        "{dependent:number} of its {retained:message}",
+        dependent=sample.dependent,
+        retained=plural(sample.retained, "{count:count} retained snapshot", "{count:count} retained snapshots"),
+    )
     return stored_job_finding(
         sample,
         RULE,
         severity,
-        title=f"Checkpoints need {count_text(files, 'file')} ({bytes_text(size)}) of {count_text(len(others), 'other job')}",
-        cause=f"The job, or one before it, was restored in CLAIM or LEGACY mode from {names}, and its incremental checkpoints still share "
-        f"files with the snapshot it began with. {snapshots} cannot be restored without those files.",
-        next_step=f"Leave the directories of {names} alone, whatever their age. {_independence(sample.ended)}",
+        title=message(
+            "Checkpoints need {files:message} ({size:bytes}) of {others:message}",
+            files=plural(files, "{count:count} file", "{count:count} files"),
+            size=size,
+            others=plural(len(others), "{count:count} other job", "{count:count} other jobs"),
+        ),
+        cause=message(
+            "The job, or one before it, was restored in CLAIM or LEGACY mode from "
+            "{names:name}, and its incremental checkpoints still share files with the "
+            "snapshot it began with. {snapshots:message} cannot be restored without those "
+            "files.",
+            names=names,
+            snapshots=snapshots,
+        ),
+        next_step=message(
+            "Leave the directories of {names:name} alone, whatever their age. {independence:message}",
+            names=names,
+            independence=_independence(sample.ended),
+        ),
         evidence=(
-            limits.compared("files of other jobs", files, "count", ">=", least, at_ms),
-            Evidence("snapshots that need them", sample.dependent, "count", at_ms=at_ms, note=f"of {sample.retained} retained"),
-            Evidence("bytes of other jobs", size, "bytes", at_ms=at_ms),
-            limits.compared("jobs behind this one", sample.chain, "count", ">=", long, at_ms, "each needed by the one before it"),
+            limits.compared(message("files of other jobs"), files, "count", ">=", least, at_ms),
+            Evidence(
+                message("snapshots that need them"),
+                sample.dependent,
+                "count",
+                at_ms=at_ms,
+                note=message("of {retained:number} retained", retained=sample.retained),
+            ),
+            Evidence(message("bytes of other jobs"), size, "bytes", at_ms=at_ms),
+            limits.compared(
+                message("jobs behind this one"), sample.chain, "count", ">=", long, at_ms, message("each needed by the one before it")
+            ),
         ),
         related=tuple(Related("job", one.job_name or one.job_id, _note(one)) for one in others[:MOST_SHOWN]),
         data={
@@ -72,18 +107,26 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
 def _independence(ended: bool | None) -> str:
     """How to get rid of the references: a job that has ended takes no checkpoint any more."""
     if ended is None:
-        return "Whether the job still runs is not known: look in Flink first. Only a running job can take a full checkpoint."
+        return message("Whether the job still runs is not known: look in Flink first. Only a running job can take a full checkpoint.")
     if ended:
-        return (
-            "The job has ended and takes no checkpoint any more. Keep these directories as long as one of its snapshots may be restored; "
-            "a job that is restored from it in NO_CLAIM mode copies the files with its first checkpoint and needs them no longer."
+        return message(
+            "The job has ended and takes no checkpoint any more. Keep these directories as "
+            "long as one of its snapshots may be restored; a job that is restored from it "
+            "in NO_CLAIM mode copies the files with its first checkpoint and needs them no "
+            "longer."
         )
-    return (
-        "To become independent of them, trigger a full checkpoint (`flink checkpoint --full <job id>`, 1.17 and later) or restore from a "
-        "savepoint; the references go when the older checkpoints are subsumed."
+    return message(
+        "To become independent of them, trigger a full checkpoint (`flink checkpoint "
+        "--full <job id>`, 1.17 and later) or restore from a savepoint; the references "
+        "go when the older checkpoints are subsumed."
     )
 
 
 def _note(one: Dependence) -> str:
-    state = {True: "ended", False: "runs", None: "not known to Weir"}[one.ended]
-    return f"{count_text(one.files, 'file')}, {bytes_text(one.bytes)}; {state}"
+    state = {True: message("ended"), False: message("runs"), None: message("not known to Weir")}[one.ended]
+    return message(
+        "{files:message}, {bytes:bytes}; {state:message}",
+        files=plural(one.files, "{count:count} file", "{count:count} files"),
+        bytes=one.bytes,
+        state=state,
+    )

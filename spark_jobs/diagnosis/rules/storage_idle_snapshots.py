@@ -6,13 +6,13 @@ checkpoints. Weir cannot know whether somebody wants them back, so it only names
 
 from collections.abc import Iterator
 
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, IdleSnapshots, Share, StorageRootSample
 from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence, space_thresholds
 from spark_jobs.diagnosis.subjects import root_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, count_text, ms_text
 
 RULE = "storage.idle_snapshots"
 DAYS = f"{RULE}.days"
@@ -22,20 +22,25 @@ MOST_SHOWN = 10
 
 @rule(
     RULE,
-    "Forgotten snapshots",
-    "Old savepoints, and checkpoints of jobs that ended long ago, use space.",
+    message("Forgotten snapshots"),
+    message("Old savepoints, and checkpoints of jobs that ended long ago, use space."),
     hold_s=TWO_DAYS_S,
     judges=StorageRootSample,
     thresholds=(
         Threshold(
-            DAYS, 30, "days", 1, 3650, "Who wants a job back after a month starts it from newer data; sources keep theirs no longer."
+            DAYS,
+            30,
+            "days",
+            1,
+            3650,
+            message("Who wants a job back after a month starts it from newer data; sources keep theirs no longer."),
         ),
         *space_thresholds(
             RULE,
             share=0.05,
-            share_reason="A few savepoints of releases are usual; a twentieth of the root is more than that.",
+            share_reason=message("A few savepoints of releases are usual; a twentieth of the root is more than that."),
             high_share=0.5,
-            high_share_reason="Where half of the storage is forgotten, nobody looks after it.",
+            high_share_reason=message("Where half of the storage is forgotten, nobody looks after it."),
         ),
     ),
 )
@@ -51,20 +56,32 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         sample,
         RULE,
         severity,
-        title=f"{bytes_text(together.bytes)} in {_counts(savepoints, len(old) - savepoints)} not used for {limits[DAYS]:g} days",
+        title=message(
+            "{bytes:bytes} in {counts:name} not used for {limits:number} days",
+            bytes=together.bytes,
+            counts=_counts(savepoints, len(old) - savepoints),
+            limits=limits[DAYS],
+        ),
         cause=(
-            "No job that has not ended was restored from them, and none refers to their files. Flink keeps savepoints, and checkpoints of "
-            "jobs that failed or were cancelled with retention, until somebody deletes them."
+            message(
+                "No job that has not ended was restored from them, and none refers to their "
+                "files. Flink keeps savepoints, and checkpoints of jobs that failed or were "
+                "cancelled with retention, until somebody deletes them."
+            )
         ),
         next_step=(
-            "Read them on the retention page of the root: age, size, and whether a newer snapshot of the same job is whole. Ask the owner "
-            "of the job, then dispose of each by `flink savepoint -d PATH`, or remove the directory of an ended job that nothing refers to."
+            message(
+                "Read them on the retention page of the root: age, size, and whether a newer "
+                "snapshot of the same job is whole. Ask the owner of the job, then dispose of "
+                "each by `flink savepoint -d PATH`, or remove the directory of an ended job "
+                "that nothing refers to."
+            )
         ),
         evidence=(
-            *space_evidence(sample, together, limits, RULE, "forgotten"),
-            limits.compared("oldest", oldest / DAY_MS, "days", ">=", DAYS, sample.audited_at_ms),
-            Evidence("savepoints", savepoints, "count", at_ms=sample.audited_at_ms),
-            Evidence("ended jobs", len(old) - savepoints, "count", at_ms=sample.audited_at_ms),
+            *space_evidence(sample, together, limits, RULE, message("forgotten")),
+            limits.compared(message("oldest"), oldest / DAY_MS, "days", ">=", DAYS, sample.audited_at_ms),
+            Evidence(message("savepoints"), savepoints, "count", at_ms=sample.audited_at_ms),
+            Evidence(message("ended jobs"), len(old) - savepoints, "count", at_ms=sample.audited_at_ms),
         ),
         related=tuple(Related("savepoint" if one.is_savepoint else "job", one.path, _note(one)) for one in old[:MOST_SHOWN]),
         data={"savepoints": savepoints, "ended_jobs": len(old) - savepoints, "files": together.files, "bytes": together.bytes},
@@ -72,10 +89,22 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
 
 
 def _counts(savepoints: int, jobs: int) -> str:
-    parts = [count_text(savepoints, "savepoint")] if savepoints else []
-    return " and ".join([*parts, *([f"checkpoints of {count_text(jobs, 'ended job')}"] if jobs else [])])
+    parts = [plural(savepoints, "{count:count} savepoint", "{count:count} savepoints")] if savepoints else []
+    return join_messages(
+        [
+            *parts,
+            *(
+                [message("checkpoints of {jobs:message}", jobs=plural(jobs, "{count:count} ended job", "{count:count} ended jobs"))]
+                if jobs
+                else []
+            ),
+        ],
+        " and ",
+    )
 
 
 def _note(one: IdleSnapshots) -> str:
     name = f"{one.job_name}, " if one.job_name else ""
-    return f"{name}{bytes_text(one.size.bytes)}, written {ms_text(one.idle_ms)} before the audit"
+    return message(
+        "{name:name}{bytes:bytes}, written {idle_ms:duration} before the audit", name=name, bytes=one.size.bytes, idle_ms=one.idle_ms
+    )

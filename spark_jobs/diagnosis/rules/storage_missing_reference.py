@@ -6,12 +6,12 @@ also reported by ``checkpoint.unprotected``, which is what takes points from its
 
 from collections.abc import Iterator
 
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, IncompleteSnapshot, StorageJobSample
 from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, count_text
 
 RULE = "storage.missing_reference"
 MOST_SHOWN = 10
@@ -19,17 +19,21 @@ MOST_SHOWN = 10
 
 @rule(
     RULE,
-    "Missing files",
-    "A retained checkpoint or savepoint refers to files that are not in the storage.",
+    message("Missing files"),
+    message("A retained checkpoint or savepoint refers to files that are not in the storage."),
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(
         Threshold(
-            f"{RULE}.files", 1, "files", 1, 1_000_000,
-            "Flink restores a checkpoint only when every file of it can be read.",
+            f"{RULE}.files",
+            1,
+            "files",
+            1,
+            1_000_000,
+            message("Flink restores a checkpoint only when every file of it can be read."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     incomplete = [one for one in sample.incomplete if one.missing.files >= limits[f"{RULE}.files"]]
     if incomplete:
@@ -40,29 +44,54 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
 def _finding(sample: StorageJobSample, limits: Limits, incomplete: list[IncompleteSnapshot]) -> Finding:
     first, at_ms, key = incomplete[0], sample.audited_at_ms, f"{RULE}.files"
     name = _name(first)
-    lacks = f"{count_text(first.missing.files, 'file')} ({bytes_text(first.missing.bytes)})"
-    more = f", and {count_text(len(incomplete) - 1, 'more snapshot')} of this job" if len(incomplete) > 1 else ""
+    lacks = message(
+        "{files:message} ({bytes:bytes})",
+        files=plural(first.missing.files, "{count:count} file", "{count:count} files"),
+        bytes=first.missing.bytes,
+    )
+    more = (
+        message(
+            ", and {incomplete:message} of this job",
+            incomplete=plural(len(incomplete) - 1, "{count:count} more snapshot", "{count:count} more snapshots"),
+        )
+        if len(incomplete) > 1
+        else ""
+    )
     evidence = [
-        limits.compared("missing files", first.missing.files, "count", ">=", key, at_ms, name),
-        Evidence("missing bytes", first.missing.bytes, "bytes", at_ms=at_ms, note=first.path),
-        Evidence("snapshots that lack files", len(incomplete), "count", at_ms=at_ms, note=f"of {sample.checkpoints} retained"),
+        limits.compared(message("missing files"), first.missing.files, "count", ">=", key, at_ms, name),
+        Evidence(message("missing bytes"), first.missing.bytes, "bytes", at_ms=at_ms, note=first.path),
+        Evidence(
+            message("snapshots that lack files"),
+            len(incomplete),
+            "count",
+            at_ms=at_ms,
+            note=message("of {checkpoints:number} retained", checkpoints=sample.checkpoints),
+        ),
     ]
     if first.examples:
-        evidence.append(Evidence("for example", first.examples[0], at_ms=at_ms))
+        evidence.append(Evidence(message("for example"), first.examples[0], at_ms=at_ms))
     return stored_job_finding(
         sample,
         RULE,
         _severity(sample, first),
-        title=f"{name[0].upper()}{name[1:]} cannot be restored: {lacks} missing{more}",
+        title=message("{name:opening} cannot be restored: {lacks:name} missing{more:message}", name=name, lacks=lacks, more=more),
         cause=_cause(first),
         next_step=_next_step(sample, first),
         evidence=evidence,
         related=(
             *(
-                Related("checkpoint", _name(one), f"{count_text(one.missing.files, 'file')} missing; {one.path}")
+                Related(
+                    "checkpoint",
+                    _name(one),
+                    message(
+                        "{files:message} missing; {path:name}",
+                        files=plural(one.missing.files, "{count:count} file", "{count:count} files"),
+                        path=one.path,
+                    ),
+                )
                 for one in incomplete[:MOST_SHOWN]
             ),
-            *(Related("file", path, "missing: whose, and what deleted it") for path in first.examples),
+            *(Related("file", path, message("missing: whose, and what deleted it")) for path in first.examples),
         ),
         data={
             "snapshots": [
@@ -80,28 +109,34 @@ def _severity(sample: StorageJobSample, worst: IncompleteSnapshot) -> Severity:
 
 
 def _name(one: IncompleteSnapshot) -> str:
-    kind = "savepoint" if one.is_savepoint else "checkpoint"
-    return f"{kind} {one.path.rsplit('/', 1)[-1]}" if one.checkpoint_id is None else f"{kind} {one.checkpoint_id}"
+    kind = message("savepoint") if one.is_savepoint else message("checkpoint")
+    return (
+        message("{kind:message} {rsplit:name}", kind=kind, rsplit=one.path.rsplit("/", 1)[-1])
+        if one.checkpoint_id is None
+        else message("{kind:message} {checkpoint_id:number}", kind=kind, checkpoint_id=one.checkpoint_id)
+    )
 
 
 def _cause(worst: IncompleteSnapshot) -> str:
     if worst.superseded:
-        return (
-            "A later checkpoint of the same chain is whole, so nothing is lost. A restore in CLAIM mode leaves old checkpoints like this: "
-            "Flink deletes files that they share with newer ones as those are subsumed."
+        return message(
+            "A later checkpoint of the same chain is whole, so nothing is lost. A restore "
+            "in CLAIM mode leaves old checkpoints like this: Flink deletes files that they "
+            "share with newer ones as those are subsumed."
         )
-    return (
-        "Somebody or something has deleted files that this snapshot needs: a lifecycle rule or a clean-up by age, the removal of another "
-        "job's directory that its files lie in, or a copy that was not whole."
+    return message(
+        "Somebody or something has deleted files that this snapshot needs: a lifecycle "
+        "rule or a clean-up by age, the removal of another job's directory that its "
+        "files lie in, or a copy that was not whole."
     )
 
 
 def _next_step(sample: StorageJobSample, worst: IncompleteSnapshot) -> str:
     if worst.superseded:
-        return "Nothing. Restore from the newest checkpoint, not from this one."
+        return message("Nothing. Restore from the newest checkpoint, not from this one.")
     if sample.ended:
-        return "Bring the files back from a backup or older versions of the bucket if this snapshot is still wanted."
-    return (
-        "Do not stop, restart or upgrade this job before a savepoint has completed: it writes the full state again. Then stop what "
-        "deletes files there."
+        return message("Bring the files back from a backup or older versions of the bucket if this snapshot is still wanted.")
+    return message(
+        "Do not stop, restart or upgrade this job before a savepoint has completed: it "
+        "writes the full state again. Then stop what deletes files there."
     )

@@ -6,37 +6,39 @@ Flink never comes back for them. What counts as an orphan, and why each is one, 
 
 from collections.abc import Iterator
 
+from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageRootSample
 from spark_jobs.diagnosis.storage_space import clean_up_step, severity_of_space, space_evidence, space_thresholds
 from spark_jobs.diagnosis.subjects import root_finding
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import bytes_text, count_text, list_text, share_text
 
 RULE = "storage.orphans"
 
 KIND_WORDS = {
-    "unacknowledged": "TaskManagers that died or lost a task before acknowledging",
-    "failed_checkpoint": "checkpoints that expired, were declined or aborted",
-    "dead_job": "jobs that ended without a retained snapshot",
-    "merging_remainder": "merged files of jobs that ended",
-    "undeleted": "discarded checkpoints that were not deleted whole",
+    "unacknowledged": message("TaskManagers that died or lost a task before acknowledging"),
+    "failed_checkpoint": message("checkpoints that expired, were declined or aborted"),
+    "dead_job": message("jobs that ended without a retained snapshot"),
+    "merging_remainder": message("merged files of jobs that ended"),
+    "undeleted": message("discarded checkpoints that were not deleted whole"),
 }
 
 
 @rule(
     RULE,
-    "Orphaned files",
-    "Files below a root that no checkpoint, savepoint or running job refers to use space.",
+    message("Orphaned files"),
+    message("Files below a root that no checkpoint, savepoint or running job refers to use space."),
     hold_s=TWO_DAYS_S,
     judges=StorageRootSample,
     thresholds=space_thresholds(
         RULE,
         share=0.01,
-        share_reason="A hundredth of the root is what a few lost TaskManagers leave; below it nobody would see a difference on the bill.",
+        share_reason=message(
+            "A hundredth of the root is what a few lost TaskManagers leave; below it nobody would see a difference on the bill."
+        ),
         high_share=0.2,
-        high_share_reason="A fifth of the storage unused means that something leaves files behind repeatedly.",
+        high_share_reason=message("A fifth of the storage unused means that something leaves files behind repeatedly."),
     ),
 )
 def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
@@ -48,26 +50,42 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
 def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> Finding:
     of = sample.orphans
     kinds = sorted(sample.orphan_kinds, key=lambda one: -one[1].bytes)
-    left_by = list_text(f"{KIND_WORDS[kind]} ({bytes_text(some.bytes)})" for kind, some in kinds if kind in KIND_WORDS)
+    left_by = list_text(
+        message("{kind_words:message} ({bytes:bytes})", kind_words=KIND_WORDS[kind], bytes=some.bytes)
+        for kind, some in kinds
+        if kind in KIND_WORDS
+    )
     return root_finding(
         sample,
         RULE,
         severity,
-        title=f"{bytes_text(of.bytes)} in {count_text(of.files, 'file')} that nothing refers to",
-        cause=f"Left by {left_by}." if left_by else "Their origin is no longer known.",
-        next_step=clean_up_step(sample, "the orphans"),
+        title=message(
+            "{bytes:bytes} in {files:message} that nothing refers to",
+            bytes=of.bytes,
+            files=plural(of.files, "{count:count} file", "{count:count} files"),
+        ),
+        cause=message("Left by {left_by:name}.", left_by=left_by) if left_by else message("Their origin is no longer known."),
+        next_step=clean_up_step(sample, message("the orphans")),
         evidence=_evidence(sample, limits),
-        related=tuple(Related("job", name, "orphans in its directory") for name in sample.jobs_with_most_orphans),
+        related=tuple(Related("job", name, message("orphans in its directory")) for name in sample.jobs_with_most_orphans),
         data={"files": of.files, "bytes": of.bytes, "kinds": {kind: some.bytes for kind, some in kinds}},
     )
 
 
 def _evidence(sample: StorageRootSample, limits: Limits) -> Iterator[Evidence]:
     at_ms = sample.audited_at_ms
-    yield from space_evidence(sample, sample.orphans, limits, RULE, "orphaned")
+    yield from space_evidence(sample, sample.orphans, limits, RULE, message("orphaned"))
     for kind, some in sorted(sample.orphan_kinds, key=lambda one: -one[1].bytes):
         of_all = some.bytes / sample.orphans.bytes if sample.orphans.bytes else 0.0
-        yield Evidence(f"of kind {kind}", some.bytes, "bytes", at_ms=at_ms, note=f"{count_text(some.files, 'file')}, {share_text(of_all)}")
+        yield Evidence(
+            message("of kind {kind:name}", kind=kind),
+            some.bytes,
+            "bytes",
+            at_ms=at_ms,
+            note=message(
+                "{files:message}, {of_all:share}", files=plural(some.files, "{count:count} file", "{count:count} files"), of_all=of_all
+            ),
+        )
     if sample.kept.files:
-        note = f"{bytes_text(sample.kept.bytes)} that may be needed or that nobody can know of"
-        yield Evidence("kept in doubt", sample.kept.files, "count", at_ms=at_ms, note=note)
+        note = message("{bytes:bytes} that may be needed or that nobody can know of", bytes=sample.kept.bytes)
+        yield Evidence(message("kept in doubt"), sample.kept.files, "count", at_ms=at_ms, note=note)

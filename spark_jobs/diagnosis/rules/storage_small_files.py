@@ -7,12 +7,12 @@ round trip in the asynchronous part of a checkpoint and in a restore.
 
 from collections.abc import Iterator
 
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, count_text, ms_text, share_text
 
 RULE = "storage.small_files"
 SMALL = "1 MiB"
@@ -20,29 +20,45 @@ SMALL = "1 MiB"
 
 @rule(
     RULE,
-    "Many small files",
-    "The directory of a job holds thousands of files of at most 1 MiB, or what it writes of them costs many calls a second.",
+    message("Many small files"),
+    message("The directory of a job holds thousands of files of at most 1 MiB, or what it writes of them costs many calls a second."),
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(
         Threshold(
-            f"{RULE}.files", 1_000, "files", 1, 1_000_000_000,
-            "Some hundred small files are usual: one for each operator state and subtask.",
+            f"{RULE}.files",
+            1_000,
+            "files",
+            1,
+            1_000_000_000,
+            message("Some hundred small files are usual: one for each operator state and subtask."),
         ),
         Threshold(
-            f"{RULE}.share", 0.5, "ratio", 0, 1,
-            "Where most files are large, the small ones are not what costs.",
+            f"{RULE}.share",
+            0.5,
+            "ratio",
+            0,
+            1,
+            message("Where most files are large, the small ones are not what costs."),
         ),
         Threshold(
-            f"{RULE}.very_many_files", 100_000, "files", 1, 1_000_000_000,
-            "A hundred thousand files of one job are felt by everybody who uses the same name service.",
+            f"{RULE}.very_many_files",
+            100_000,
+            "files",
+            1,
+            1_000_000_000,
+            message("A hundred thousand files of one job are felt by everybody who uses the same name service."),
         ),
         Threshold(
-            f"{RULE}.calls_per_s", 50, "calls/s", 0.1, 1_000_000,
-            "A hundred such jobs make five thousand calls a second, a good part of what one NameNode answers.",
+            f"{RULE}.calls_per_s",
+            50,
+            "calls/s",
+            0.1,
+            1_000_000,
+            message("A hundred such jobs make five thousand calls a second, a good part of what one NameNode answers."),
         ),
     ),
-)  # fmt: skip
+)
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     share = sample.small_files / sample.all.files if sample.all.files else 0.0
     per_s, rate = (0.0 if sample.ended else sample.calls_per_s) or 0.0, f"{RULE}.calls_per_s"
@@ -55,19 +71,40 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         sample,
         RULE,
         severity,
-        title=f"{count_text(sample.small_files, 'file')} of at most {SMALL}, {share_text(share)} of its files",
-        cause="Each subtask writes each of its states to a file of its own, and RocksDB a file for each flush: high parallelism, many "
-        "states and short checkpoint intervals multiply.",
-        next_step="On 1.20 and later turn on execution.checkpointing.file-merging.enabled and watch the amplification. Else raise "
-        "execution.checkpointing.data-inline-threshold (state.storage.fs.memory-threshold before 1.20; 20 kB by default, 1 MB at most), "
-        "which moves small states into the _metadata, take checkpoints less often, or lower the parallelism of small operators."
+        title=message(
+            "{small_files:message} of at most {small:name}, {share:share} of its files",
+            small_files=plural(sample.small_files, "{count:count} file", "{count:count} files"),
+            small=SMALL,
+            share=share,
+        ),
+        cause=message(
+            "Each subtask writes each of its states to a file of its own, and RocksDB a "
+            "file for each flush: high parallelism, many states and short checkpoint "
+            "intervals multiply."
+        ),
+        next_step=message(
+            "On 1.20 and later turn on execution.checkpointing.file-merging.enabled and "
+            "watch the amplification. Else raise "
+            "execution.checkpointing.data-inline-threshold "
+            "(state.storage.fs.memory-threshold before 1.20; 20 kB by default, 1 MB at "
+            "most), which moves small states into the _metadata, take checkpoints less "
+            "often, or lower the parallelism of small operators."
+        )
         + _pace(sample),
         evidence=(
-            limits.compared("small files", sample.small_files, "count", ">=", key, at_ms),
-            limits.compared("share of its files", share, "ratio", ">=", part, at_ms, f"of {count_text(sample.all.files, 'file')}"),
+            limits.compared(message("small files"), sample.small_files, "count", ">=", key, at_ms),
+            limits.compared(
+                message("share of its files"),
+                share,
+                "ratio",
+                ">=",
+                part,
+                at_ms,
+                message("of {files:message}", files=plural(sample.all.files, "{count:count} file", "{count:count} files")),
+            ),
             *_calls(sample, limits),
-            Evidence("mean file size", each, "bytes", at_ms=at_ms, note=f"of {bytes_text(sample.all.bytes)}"),
-            Evidence("retained checkpoints", sample.checkpoints, "count", at_ms=at_ms),
+            Evidence(message("mean file size"), each, "bytes", at_ms=at_ms, note=message("of {bytes:bytes}", bytes=sample.all.bytes)),
+            Evidence(message("retained checkpoints"), sample.checkpoints, "count", at_ms=at_ms),
         ),
         data={"small_files": sample.small_files, "files": sample.all.files},
     )
@@ -75,8 +112,14 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
 
 def _calls(sample: StorageJobSample, limits: Limits) -> Iterator[Evidence]:
     if sample.calls_per_s is not None and not sample.ended:
-        note = f"{sample.calls:,.0f} of one checkpoint, one every {ms_text(sample.interval_ms or 0)}"
-        yield limits.compared("name service", sample.calls_per_s, "calls/s", ">=", f"{RULE}.calls_per_s", sample.audited_at_ms, note)
+        note = message(
+            "{calls:count} of one checkpoint, one every {interval_ms:duration}",
+            calls=sample.calls or 0,
+            interval_ms=sample.interval_ms or 0,
+        )
+        yield limits.compared(
+            message("name service"), sample.calls_per_s, "calls/s", ">=", f"{RULE}.calls_per_s", sample.audited_at_ms, note
+        )
 
 
 def _pace(sample: StorageJobSample) -> str:
@@ -85,11 +128,29 @@ def _pace(sample: StorageJobSample) -> str:
         return ""
     parts = []
     if sample.files_written is not None and sample.files_merged is not None:
-        parts.append(f"at most {sample.files_merged:,} when merged")
+        parts.append(message("at most {files_merged:count} when merged", files_merged=sample.files_merged))
     if sample.files_written is not None and sample.files_inlined is not None and sample.inline_bytes:
-        parts.append(f"{sample.files_inlined:,} at an inline threshold of {bytes_text(sample.inline_bytes)}")
-    files = f" Of the {sample.files_written:,.0f} files it writes there would be {' or '.join(parts)}." if parts else ""
-    return (
-        f" One checkpoint costs {sample.calls:,.0f} calls, {sample.calls_per_s:,.0f} a second at its interval; twice the interval would "
-        f"halve that.{files} The page File system calls of the job compares all of these."
+        parts.append(
+            message(
+                "{files_inlined:count} at an inline threshold of {inline_bytes:bytes}",
+                files_inlined=sample.files_inlined,
+                inline_bytes=sample.inline_bytes,
+            )
+        )
+    files = (
+        message(
+            " Of the {files_written:count} files it writes there would be {ways:message}.",
+            files_written=sample.files_written or 0,
+            ways=join_messages(parts, message(" or ")),
+        )
+        if parts
+        else ""
+    )
+    return message(
+        " One checkpoint costs {calls:count} calls, {calls_per_s:count} a second at "
+        "its interval; twice the interval would halve that.{files:message} The page "
+        "File system calls of the job compares all of these.",
+        calls=sample.calls or 0,
+        calls_per_s=sample.calls_per_s,
+        files=files,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ingest.messages import list_text, message, subtask_text
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, brief_names, names
 from spark_jobs.diagnosis.registry import rule
@@ -10,10 +11,9 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexPast, VertexWindow
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.topology import Topology
-from spark_jobs.diagnosis.wording import list_text, ms_text, subtask_text
 
 RULE = "watermark.stalled"
-LACKING = "watermarks of any vertex in this window"
+LACKING = message("watermarks of any vertex in this window")
 STILL = f"{RULE}.still_ms"
 
 PAST_WINDOW_MS = 60_000
@@ -39,8 +39,8 @@ class Silent:
 
 @rule(
     RULE,
-    "Watermark does not advance",
-    "The lowest input watermark of a vertex has not moved for minutes although records keep arriving.",
+    message("Watermark does not advance"),
+    message("The lowest input watermark of a vertex has not moved for minutes although records keep arriving."),
     needs=("vertex_windows",),
     lacking=LACKING,
     thresholds=(
@@ -50,7 +50,7 @@ class Silent:
             "ms",
             60_000,
             7 * 86_400_000,
-            "Watermarks are sent several times a second; raise this where timestamps are as coarse as an hour or a day.",
+            message("Watermarks are sent several times a second; raise this where timestamps are as coarse as an hour or a day."),
         ),
     ),
 )
@@ -100,25 +100,30 @@ def _finding(window: JobWindow, limits: Limits, topology: Topology, stall: Stall
     behind = [other for other in topology.all_downstream(vertex_id) if other in stalled and other != vertex_id]
     held = [index for index, mark in enumerate(stall.vertex.watermark_ms) if mark == stall.watermark_ms]
     silent_names = [_silent_text(window, one) for one in silent]
-    because = f": {list_text(silent_names)} emits nothing" if silent else ""
+    because = message(": {silent_names:name} emits nothing", silent_names=list_text(silent_names)) if silent else ""
     return vertex_finding(
         window,
         vertex_id,
         RULE,
         "warning",
         "high" if silent else "medium",
-        title=f"Event time of {name} has not advanced for {ms_text(still_ms)}{because}",
+        title=message(
+            "Event time of {name:name} has not advanced for {still_ms:duration}{because:message}",
+            name=name,
+            still_ms=still_ms,
+            because=because,
+        ),
         cause=_cause(window, topology, vertex_id, silent_names),
         next_step=_next_step(silent_names),
         evidence=(
-            limits.compared("watermark unmoved", still_ms, "ms", ">=", STILL, window.at_ms),
-            Evidence("records arriving", stall.records_in_per_s, "records/s", 0, ">", at_ms=window.at_ms),
-            Evidence("watermark", stall.watermark_ms, "ms", at_ms=stall.since_ms, note="epoch, lowest over subtasks"),
-            Evidence("event time behind the clock", window.at_ms - stall.watermark_ms, "ms", at_ms=window.at_ms),
+            limits.compared(message("watermark unmoved"), still_ms, "ms", ">=", STILL, window.at_ms),
+            Evidence(message("records arriving"), stall.records_in_per_s, "records/s", 0, ">", at_ms=window.at_ms),
+            Evidence(message("watermark"), stall.watermark_ms, "ms", at_ms=stall.since_ms, note=message("epoch, lowest over subtasks")),
+            Evidence(message("event time behind the clock"), window.at_ms - stall.watermark_ms, "ms", at_ms=window.at_ms),
         ),
         related=(
-            *(Related("vertex", text, "emits no records") for text in silent_names),
-            *(Related("vertex", other, "does not advance because of it") for other in names(window, behind)),
+            *(Related("vertex", text, message("emits no records")) for text in silent_names),
+            *(Related("vertex", other, message("does not advance because of it")) for other in names(window, behind)),
         ),
         data={
             "vertex_id": vertex_id,
@@ -149,21 +154,30 @@ def _silent_text(window: JobWindow, silent: Silent) -> str:
 def _cause(window: JobWindow, topology: Topology, vertex_id: str, silent_names: Sequence[str]) -> str:
     name = brief_name(window, vertex_id)
     if silent_names:
-        return (
-            f"The watermark of {name} is the lowest of all its inputs, and {list_text(silent_names)} sends none: event time "
-            "does not advance while one input is idle."
+        return message(
+            "The watermark of {name:name} is the lowest of all its inputs, and "
+            "{silent_names:name} sends none: event time does not advance while one input "
+            "is idle.",
+            name=name,
+            silent_names=list_text(silent_names),
         )
     inputs = list_text(brief_names(window, topology.upstream(vertex_id)))
-    return (
-        f"Records arrive from {inputs}, but none of them moves event time on: a partition without data inside one subtask, timestamps "
-        "that do not grow, or no watermark generator behind that input."
+    return message(
+        "Records arrive from {inputs:name}, but none of them moves event time on: a "
+        "partition without data inside one subtask, timestamps that do not grow, or no "
+        "watermark generator behind that input.",
+        inputs=inputs,
     )
 
 
 def _next_step(silent_names: Sequence[str]) -> str:
     if silent_names:
-        return (
-            f"If {list_text(silent_names)} may be silent, mark it idle (WatermarkStrategy.withIdleness, table.exec.source.idle-timeout). "
-            "If not, find out why no data comes."
+        return message(
+            "If {silent_names:name} may be silent, mark it idle "
+            "(WatermarkStrategy.withIdleness, table.exec.source.idle-timeout). If not, "
+            "find out why no data comes.",
+            silent_names=list_text(silent_names),
         )
-    return "Compare currentOutputWatermark of the source subtasks; set withIdleness(…) for empty partitions, check timestamp assignment."
+    return message(
+        "Compare currentOutputWatermark of the source subtasks; set withIdleness(…) for empty partitions, check timestamp assignment."
+    )

@@ -16,7 +16,16 @@ ARROW = {
     "text": pa.string(), "int": pa.int64(), "real": pa.float64(), "flag": pa.bool_(),
     "instant": pa.timestamp("us", tz="UTC"), "json": pa.string(),
 }  # fmt: skip
-FILLED = {"text": "x", "int": 1, "real": 0.5, "flag": True, "instant": AT, "json": "{}"}
+FILLED = {
+    "text": "x",
+    "int": 1,
+    "real": 0.5,
+    "flag": True,
+    "instant": AT,
+    "json": "{}",
+    "message": '{"template":"x","values":{}}',
+    "messages": "{}",
+}
 
 
 def row(table: str, **values: Any) -> dict[str, Any]:

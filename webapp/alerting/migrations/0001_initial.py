@@ -5,6 +5,8 @@ import webapp.alerting.models.alert
 from django.conf import settings
 from django.db import migrations, models
 
+import webapp.messages.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -139,7 +141,7 @@ class Migration(migrations.Migration):
                 ("subject_id", models.CharField(max_length=300)),
                 ("job_name", models.CharField(max_length=300, null=True)),
                 ("subject_kind", models.CharField(max_length=16)),
-                ("subject", models.TextField()),
+                ("subject", webapp.messages.fields.MessageField()),
                 (
                     "severity",
                     models.CharField(
@@ -150,10 +152,10 @@ class Migration(migrations.Migration):
                 ),
                 ("severity_rank", models.PositiveSmallIntegerField()),
                 ("confidence", models.CharField(max_length=16)),
-                ("title", models.TextField()),
-                ("cause", models.TextField()),
-                ("next_step", models.TextField()),
-                ("evidence", models.JSONField(default=list)),
+                ("title", webapp.messages.fields.MessageField()),
+                ("cause", webapp.messages.fields.MessageField()),
+                ("next_step", webapp.messages.fields.MessageField()),
+                ("evidence", webapp.messages.fields.MessagesField(default=list)),
                 ("labels", models.JSONField(default=dict, help_text="besides those that are columns")),
                 (
                     "state",
@@ -168,7 +170,10 @@ class Migration(migrations.Migration):
                 ("episode_at", models.DateTimeField(help_text="when its newest episode began in the data")),
                 ("fired_at", models.DateTimeField(null=True)),
                 ("resolved_at", models.DateTimeField(null=True)),
-                ("ended_because", models.TextField(blank=True, help_text="why it ended, where that is not what its rule saw")),
+                (
+                    "ended_because",
+                    webapp.messages.fields.MessageField(blank=True, help_text="why it ended, where that is not what its rule saw"),
+                ),
                 (
                     "quiet_since",
                     models.DateTimeField(help_text="since when its finding is closed; it is held until it stays so", null=True),
@@ -298,7 +303,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("who", models.CharField(blank=True, help_text="their name at that time; empty for Weir", max_length=200)),
-                ("comment", models.TextField(blank=True)),
+                ("comment", webapp.messages.fields.MessageField(blank=True)),
                 ("alert", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="events", to="alerting.alert")),
             ],
             options={

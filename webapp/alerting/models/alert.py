@@ -14,6 +14,7 @@ from webapp.findings.choices import Severity
 from webapp.incidents.models import Incident
 from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.lib.uids import new_uid
+from webapp.messages.fields import MessageField, MessagesField
 
 
 def alert_uid() -> str:
@@ -41,14 +42,14 @@ class Alert(models.Model):
 
     job_name = models.CharField(max_length=300, null=True)
     subject_kind = models.CharField(max_length=16)
-    subject = models.TextField()
+    subject = MessageField()
     severity = models.CharField(max_length=16, choices=Severity.choices, help_text="after what people set")
     severity_rank = models.PositiveSmallIntegerField()
     confidence = models.CharField(max_length=16)
-    title = models.TextField()
-    cause = models.TextField()
-    next_step = models.TextField()
-    evidence = models.JSONField(default=list)
+    title = MessageField()
+    cause = MessageField()
+    next_step = MessageField()
+    evidence = MessagesField(default=list)
     labels = models.JSONField(default=dict, help_text="besides those that are columns")
 
     state = models.CharField(max_length=16, choices=AlertState.choices)
@@ -58,7 +59,7 @@ class Alert(models.Model):
     episode_at = models.DateTimeField(help_text="when its newest episode began in the data")
     fired_at = models.DateTimeField(null=True)
     resolved_at = models.DateTimeField(null=True)
-    ended_because = models.TextField(blank=True, help_text="why it ended, where that is not what its rule saw")
+    ended_because = MessageField(blank=True, help_text="why it ended, where that is not what its rule saw")
     quiet_since = models.DateTimeField(null=True, help_text="since when its finding is closed; it is held until it stays so")
     firings = models.PositiveIntegerField(default=0)
     fired = models.JSONField(default=list, help_text="data time of the last firings, from which flapping is detected")
@@ -138,7 +139,7 @@ class AlertEvent(models.Model):
     noted_at = models.DateTimeField()
     kind = models.CharField(max_length=16, choices=Happened.choices)
     who = models.CharField(max_length=200, blank=True, help_text="their name at that time; empty for Weir")
-    comment = models.TextField(blank=True)
+    comment = MessageField(blank=True)
 
     class Meta:
         ordering = ["id"]

@@ -28,7 +28,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.refusals import ActionRefused
 from webapp.lib.row_numbers import row_number
 from webapp.lib.translations import gettext_lazy as _
-from webapp.wording.translation import translated
+from webapp.messages.rendering import localised
 
 MOST_LISTED = 500
 SCOPES = ("job", "cluster", "all")
@@ -110,7 +110,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
             messages.success(
                 request,
                 gettext("%(title)s: saved %(scope)s; what is open is judged by it at the next look.")
-                % {"title": translated(found.title), "scope": wanted.scope},
+                % {"title": localised(found.title), "scope": wanted.scope},
             )
             return redirect("alert-settings")
         context["comparison"] = compare(wanted, timezone.now())

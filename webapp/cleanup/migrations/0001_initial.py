@@ -4,6 +4,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+import webapp.messages.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -46,9 +48,12 @@ class Migration(migrations.Migration):
                 ("waste", models.BooleanField(default=False, help_text="retained waste as well as orphans")),
                 ("files", models.BigIntegerField(null=True)),
                 ("bytes", models.BigIntegerField(null=True)),
-                ("summary", models.JSONField(default=dict, help_text="of the manifest: roots, what was withheld and why")),
+                (
+                    "summary",
+                    webapp.messages.fields.MessagesField(default=dict, help_text="of the manifest: roots, what was withheld and why"),
+                ),
                 ("progress", models.JSONField(default=dict, help_text="verb → files and bytes by outcome")),
-                ("trouble", models.TextField(blank=True, help_text="why it was not made, or stopped")),
+                ("trouble", webapp.messages.fields.MessageField(blank=True, help_text="why it was not made, or stopped")),
                 ("created_at", models.DateTimeField()),
                 ("created_name", models.CharField(help_text="their name at that time", max_length=200)),
                 ("expires_at", models.DateTimeField()),

@@ -10,6 +10,7 @@ from webapp.delivery.choices import FormatName
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.matchers import Matcher, from_json
 from webapp.lib.scoped_rows import fleet_wide
+from webapp.messages.fields import MessageField
 
 
 @fleet_wide()
@@ -33,7 +34,7 @@ class Endpoint(models.Model):
 
     enabled = models.BooleanField(default=True)
     disabled_at = models.DateTimeField(null=True, editable=False)
-    disabled_reason = models.TextField(blank=True, editable=False)
+    disabled_reason = MessageField(blank=True, editable=False)
     failures = models.PositiveIntegerField(default=0, editable=False, help_text="attempts in a row")
     failing_since = models.DateTimeField(null=True, editable=False)
     last_delivered_at = models.DateTimeField(null=True, editable=False)

@@ -1,7 +1,6 @@
 """Findings: the list with its filters, one of them with all its evidence, and its figure over time."""
 
 import json
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -35,8 +34,7 @@ from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
-from webapp.wording.filters import names_of
-from webapp.wording.translation import translated
+from webapp.messages.rendering import localised
 
 PAGE_SIZE = 50
 MOST_OCCURRENCES = 20_000
@@ -145,7 +143,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         cluster=found.cluster, job_id=found.job_id, rule=found.rule, subject_id=found.subject_id, seen_at__gte=start, seen_at__lte=end
     )
     occurrences = [
-        PlottedOccurrence(at, float(row["value"]), severity, _words(row, unit, names_of(found)))
+        PlottedOccurrence(at, float(row["value"]), severity, _words(row, unit))
         for at, severity, evidence in reversed(seen.order_by("-seen_at").values_list("seen_at", "severity", "evidence")[:MOST_OCCURRENCES])
         for row in evidence[:1]
         if row.get("name") == name and _is_number(row.get("value"))
@@ -153,7 +151,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
     if not occurrences:
         return _empty(
             gettext("Nothing to draw"),
-            gettext("%(name)s is no number, or its windows are no longer kept.") % {"name": translated(name, names_of(found))},
+            gettext("%(name)s is no number, or its windows are no longer kept.") % {"name": localised(name)},
         )
     threshold = drawn.get("threshold")
     happened = JobAnnotation.objects.filter(cluster=found.cluster, job_id=found.job_id, at__gte=start, at__lte=end).order_by("-at")
@@ -162,14 +160,12 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         for at, kind, label, subject in happened.values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
     ]
     limit = float(threshold) if threshold is not None and _is_number(threshold) else None
-    figure, note = over_time(
-        translated(name, names_of(found)), occurrences, start, end, limit, lambda value: figure_text(value, unit), events
-    )
+    figure, note = over_time(localised(name), occurrences, start, end, limit, lambda value: figure_text(value, unit), events)
     return JsonResponse(answer(figure, note))
 
 
-def _words(row: dict[str, Any], unit: str, names: Iterable[str]) -> str:
-    return figure_text(row.get("value"), unit) + (f", {translated(str(row['note']), names)}" if row.get("note") else "")
+def _words(row: dict[str, Any], unit: str) -> str:
+    return figure_text(row.get("value"), unit) + (f", {localised(row['note'])}" if row.get("note") else "")
 
 
 def _is_number(value: Any) -> bool:

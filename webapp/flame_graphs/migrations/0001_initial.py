@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+import webapp.messages.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -37,13 +39,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("answered_at", models.DateTimeField(null=True)),
-                ("note", models.TextField(blank=True, help_text="why there is no graph")),
+                ("note", webapp.messages.fields.MessageField(blank=True, help_text="why there is no graph")),
                 ("sampled_at", models.DateTimeField(null=True)),
                 ("subtask", models.BigIntegerField(help_text="0-based; null: all of the vertex", null=True)),
                 ("samples", models.BigIntegerField(null=True)),
                 ("method", models.TextField(blank=True, help_text="of the job's own code, the one with most samples")),
                 ("method_samples", models.BigIntegerField(null=True)),
-                ("sentence", models.TextField(blank=True)),
+                ("sentence", webapp.messages.fields.MessageField(blank=True)),
                 ("frames", models.JSONField(default=list)),
                 ("frames_left_out", models.BigIntegerField(default=0)),
             ],

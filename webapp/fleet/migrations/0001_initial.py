@@ -6,6 +6,8 @@ import django.db.models.functions.comparison
 import webapp.fleet.validators
 from django.db import migrations, models
 
+import webapp.messages.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -21,7 +23,9 @@ class Migration(migrations.Migration):
                 ("removed_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "because",
-                    models.TextField(blank=True, help_text="what happened, behind the name of the cluster; empty: somebody removed it"),
+                    webapp.messages.fields.MessageField(
+                        blank=True, help_text="what happened, behind the name of the cluster; empty: somebody removed it"
+                    ),
                 ),
             ],
         ),
@@ -35,9 +39,14 @@ class Migration(migrations.Migration):
                 ("due_at", models.DateTimeField(help_text="when it is read next")),
                 ("last_read_at", models.DateTimeField(null=True)),
                 ("last_success_at", models.DateTimeField(null=True)),
-                ("last_error", models.TextField(null=True)),
+                ("last_error", webapp.messages.fields.MessageField(null=True)),
                 ("clusters", models.PositiveIntegerField(help_text="listed at the last success", null=True)),
-                ("refused", models.JSONField(default=list, help_text="the first of what was listed and is not followed, with the reason")),
+                (
+                    "refused",
+                    webapp.messages.fields.MessagesField(
+                        default=list, help_text="the first of what was listed and is not followed, with the reason"
+                    ),
+                ),
                 ("refused_count", models.PositiveIntegerField(default=0)),
             ],
             options={
@@ -115,7 +124,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "log_store_error",
-                    models.TextField(editable=False, help_text="why its store of logs could not be read in the last cycle", null=True),
+                    webapp.messages.fields.MessageField(
+                        editable=False, help_text="why its store of logs could not be read in the last cycle", null=True
+                    ),
                 ),
                 (
                     "name",
@@ -276,7 +287,7 @@ class Migration(migrations.Migration):
                 ("history_read_to", models.DateTimeField(editable=False, help_text="back to when its Prometheus was read", null=True)),
                 ("history_begun_at", models.DateTimeField(editable=False, help_text="from when on backwards", null=True)),
                 ("history_wanted_from", models.DateTimeField(editable=False, help_text="back to when it is to be read", null=True)),
-                ("last_error", models.TextField(editable=False, null=True)),
+                ("last_error", webapp.messages.fields.MessageField(editable=False, null=True)),
                 ("last_requests", models.PositiveIntegerField(editable=False, null=True)),
                 ("last_skips", models.PositiveIntegerField(editable=False, null=True)),
                 ("jobs_seen", models.PositiveIntegerField(editable=False, null=True)),
@@ -288,9 +299,20 @@ class Migration(migrations.Migration):
                     "sampled_every_s",
                     models.FloatField(editable=False, help_text="how often healthy jobs are sampled at present", null=True),
                 ),
-                ("sampling_reason", models.TextField(blank=True, editable=False, help_text="why that is slower than asked for")),
-                ("sees", models.JSONField(blank=True, default=list, editable=False, help_text="what the last connection test could read")),
-                ("misses", models.JSONField(blank=True, default=list, editable=False, help_text="what it could not, and why")),
+                (
+                    "sampling_reason",
+                    webapp.messages.fields.MessageField(blank=True, editable=False, help_text="why that is slower than asked for"),
+                ),
+                (
+                    "sees",
+                    webapp.messages.fields.MessagesField(
+                        blank=True, default=list, editable=False, help_text="what the last connection test could read"
+                    ),
+                ),
+                (
+                    "misses",
+                    webapp.messages.fields.MessagesField(blank=True, default=list, editable=False, help_text="what it could not, and why"),
+                ),
             ],
             options={
                 "ordering": ["name"],
@@ -306,7 +328,7 @@ class Migration(migrations.Migration):
                 ("at", models.DateTimeField()),
                 ("kind", models.CharField(max_length=64)),
                 ("subject", models.CharField(max_length=300)),
-                ("label", models.TextField(null=True)),
+                ("label", webapp.messages.fields.MessageField(null=True)),
                 ("detail", models.JSONField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],

@@ -28,7 +28,8 @@ from webapp.fleet.scoped_reading import require_same_reading
 from webapp.fleet.validators import are_label_matchers, is_tenant, is_time_zone, is_web_url
 from webapp.lib.scoped_rows import scoped
 from webapp.lib.translations import gettext_lazy as _
-from webapp.wording.translation import translated
+from webapp.messages.fields import MessageField, MessagesField
+from webapp.messages.rendering import localised
 
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
 """Of the fields that people enter, those that change how something is read, not what."""
@@ -100,7 +101,7 @@ class Cluster(LogStoreFields):
     history_read_to = models.DateTimeField(null=True, editable=False, help_text="back to when its Prometheus was read")
     history_begun_at = models.DateTimeField(null=True, editable=False, help_text="from when on backwards")
     history_wanted_from = models.DateTimeField(null=True, editable=False, help_text="back to when it is to be read")
-    last_error = models.TextField(null=True, editable=False)
+    last_error = MessageField(null=True, editable=False)
     last_requests = models.PositiveIntegerField(null=True, editable=False)
     last_skips = models.PositiveIntegerField(null=True, editable=False)
     jobs_seen = models.PositiveIntegerField(null=True, editable=False)
@@ -109,9 +110,9 @@ class Cluster(LogStoreFields):
     slow_since = models.DateTimeField(null=True, editable=False, help_text="since when its shard does not wait for it")
     flink_version = models.CharField(max_length=64, null=True, editable=False)
     sampled_every_s = models.FloatField(null=True, editable=False, help_text="how often healthy jobs are sampled at present")
-    sampling_reason = models.TextField(blank=True, editable=False, help_text="why that is slower than asked for")
-    sees = models.JSONField(default=list, blank=True, editable=False, help_text="what the last connection test could read")
-    misses = models.JSONField(default=list, blank=True, editable=False, help_text="what it could not, and why")
+    sampling_reason = MessageField(blank=True, editable=False, help_text="why that is slower than asked for")
+    sees = MessagesField(default=list, blank=True, editable=False, help_text="what the last connection test could read")
+    misses = MessagesField(default=list, blank=True, editable=False, help_text="what it could not, and why")
 
     objects: ClassVar = ClusterQuerySet.as_manager()
 
@@ -142,7 +143,7 @@ class Cluster(LogStoreFields):
         try:
             zone_of("", layout_of(self.log_layout))
         except Refused as error:
-            raise ValidationError({"log_layout": translated(str(error))}) from error
+            raise ValidationError({"log_layout": localised(str(error))}) from error
         for setting in source_registry.settings("address", "place", "places"):
             self._check_entered(setting)
 
@@ -154,9 +155,9 @@ class Cluster(LogStoreFields):
             try:
                 check_uri(place)  # asks a name server; every connection is checked again when it is made
             except RefusedAddress as error:
-                raise ValidationError({setting.field: translated(f"{error.strerror}.")}) from error
+                raise ValidationError({setting.field: localised(f"{error.strerror}.")}) from error
             if setting.holds != "address" and (refusal := refusal_of_entry(place)):
-                raise ValidationError({setting.field: translated(refusal)})
+                raise ValidationError({setting.field: localised(refusal)})
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         require_same_reading(self, READ_FIELDS, kwargs.get("update_fields"))
@@ -254,7 +255,7 @@ class RemovedCluster(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     removed_at = models.DateTimeField(auto_now_add=True)
-    because = models.TextField(blank=True, help_text="what happened, behind the name of the cluster; empty: somebody removed it")
+    because = MessageField(blank=True, help_text="what happened, behind the name of the cluster; empty: somebody removed it")
 
     def __str__(self) -> str:
         return self.name

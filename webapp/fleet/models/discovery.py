@@ -6,6 +6,7 @@ from django.db import models
 
 from webapp.fleet.querysets import SourceReadingQuerySet
 from webapp.lib.scoped_rows import fleet_wide
+from webapp.messages.fields import MessageField, MessagesField
 
 
 @fleet_wide()
@@ -18,9 +19,9 @@ class SourceReading(models.Model):
     due_at = models.DateTimeField(help_text="when it is read next")
     last_read_at = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
-    last_error = models.TextField(null=True)
+    last_error = MessageField(null=True)
     clusters = models.PositiveIntegerField(null=True, help_text="listed at the last success")
-    refused = models.JSONField(default=list, help_text="the first of what was listed and is not followed, with the reason")
+    refused = MessagesField(default=list, help_text="the first of what was listed and is not followed, with the reason")
     refused_count = models.PositiveIntegerField(default=0)
 
     objects: ClassVar = SourceReadingQuerySet.as_manager()

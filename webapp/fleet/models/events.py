@@ -3,6 +3,7 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import scoped
+from webapp.messages.fields import MessageField
 
 
 @scoped()
@@ -82,7 +83,7 @@ class JobAnnotation(models.Model):
     at = models.DateTimeField()
     kind = models.CharField(max_length=64)
     subject = models.CharField(max_length=300)
-    label = models.TextField(null=True)
+    label = MessageField(null=True)
     detail = models.JSONField(null=True)
     as_of = models.DateTimeField()
 

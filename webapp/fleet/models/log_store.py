@@ -16,6 +16,7 @@ from webapp.fleet.querysets import silence_allowed
 from webapp.fleet.validators import is_index_pattern, is_log_selector, is_tenant, is_web_url
 from webapp.lib.badges import Badge
 from webapp.lib.translations import gettext_lazy as _
+from webapp.messages.fields import MessageField
 
 MOST_BACKFILL_H = 720
 """Loki answers for no longer range by default (``max_query_length``)."""
@@ -43,7 +44,7 @@ class LogStoreFields(models.Model):
 
     log_store_read_from = models.DateTimeField(null=True, editable=False, help_text="the oldest line that its store of logs is read from")
     log_store_read_to = models.DateTimeField(null=True, editable=False, help_text="everything before was read from its store of logs")
-    log_store_error = models.TextField(null=True, editable=False, help_text="why its store of logs could not be read in the last cycle")
+    log_store_error = MessageField(null=True, editable=False, help_text="why its store of logs could not be read in the last cycle")
 
     class Meta:
         abstract = True

@@ -5,6 +5,8 @@ import webapp.incidents.models
 from django.conf import settings
 from django.db import migrations, models
 
+import webapp.messages.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -24,7 +26,7 @@ class Migration(migrations.Migration):
                 ("job_id", models.CharField(blank=True, max_length=64)),
                 ("job_name", models.CharField(max_length=300, null=True)),
                 ("rule", models.CharField(max_length=64)),
-                ("title", models.TextField()),
+                ("title", webapp.messages.fields.MessageField()),
                 (
                     "severity",
                     models.CharField(

@@ -3,6 +3,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+import webapp.messages.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -27,7 +29,9 @@ class Migration(migrations.Migration):
                 ("skipped", models.PositiveBigIntegerField(default=0, editable=False, help_text="records that are no line of a log")),
                 (
                     "last_problem",
-                    models.TextField(blank=True, editable=False, help_text="why records were skipped or a request was refused, last"),
+                    webapp.messages.fields.MessageField(
+                        blank=True, editable=False, help_text="why records were skipped or a request was refused, last"
+                    ),
                 ),
                 ("last_problem_at", models.DateTimeField(editable=False, null=True)),
                 ("cluster", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="push_tokens", to="fleet.cluster")),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ingest.messages import message
 from webapp.filesystem_calls import fleet_calls
 from webapp.filesystem_calls.fleet_calls import FileSystemCalls
 from webapp.filesystem_calls.fleet_jobs import WINDOW
@@ -37,20 +38,33 @@ def read(start: datetime, end: datetime) -> Bursts | None:
 
 
 def table(bursts: Bursts) -> Table:
-    columns = ("File system", "Jobs", "Calls/s over time", "Worst second", "At (UTC)", "Jobs together", "If staggered", "Most calls by")
+    columns = (
+        message("File system"),
+        message("Jobs"),
+        message("Calls/s over time"),
+        message("Worst second"),
+        message("At (UTC)"),
+        message("Jobs together"),
+        message("If staggered"),
+        message("Most calls by"),
+    )
     rows = tuple(_row(one) for one in bursts.file_systems)
-    note = f"of the {fleet_calls.SECONDS // 60} minutes from {day_and_clock_text(bursts.start)} on, by the files of each checkpoint"
+    note = message(
+        "of the {seconds:number} minutes from {start:name} on, by the files of each checkpoint",
+        seconds=fleet_calls.SECONDS // 60,
+        start=day_and_clock_text(bursts.start),
+    )
     if bursts.left_out:
-        note += f"; {count_text(bursts.left_out)} more file systems are left out"
-    return Table("Calls to file systems", columns, rows, (1, 2, 3, 4, 5, 6), note)
+        note += message("; {left_out:name} more file systems are left out", left_out=count_text(bursts.left_out))
+    return Table(message("Calls to file systems"), columns, rows, (1, 2, 3, 4, 5, 6), note)
 
 
 def _row(one: FileSystemCalls) -> tuple[str, ...]:
-    name, jobs = one.file_system or "not known", count_text(one.jobs)
+    name, jobs = one.file_system or message("not known"), count_text(one.jobs)
     if one.unknown:
-        jobs += f", {count_text(one.unknown)} of them not known"
+        jobs += message(", {unknown:name} of them not known", unknown=count_text(one.unknown))
     if one.peak_at is None:
-        return name, jobs, "–", "–", "–", "–", "–", "no audit counted their files"
+        return name, jobs, "–", "–", "–", "–", "–", message("no audit counted their files")
     gains = one.staggered_peak < one.steady_peak
     return (
         name,
@@ -59,18 +73,30 @@ def _row(one: FileSystemCalls) -> tuple[str, ...]:
         f"{one.peak:,.0f}",
         day_and_clock_text(one.peak_at),
         count_text(len(one.together)),
-        f"{one.staggered_peak:,.0f} of {one.steady_peak:,.0f}" if gains else "no gain",
+        message("{staggered_peak:count} of {steady_peak:count}", staggered_peak=one.staggered_peak, steady_peak=one.steady_peak)
+        if gains
+        else message("no gain"),
         _names([job.name for job in one.together]),
     )
 
 
 def _names(names: Sequence[str]) -> str:
-    more = f" and {count_text(len(names) - MOST_NAMES)} more" if len(names) > MOST_NAMES else ""
+    more = message(" and {names:name} more", names=count_text(len(names) - MOST_NAMES)) if len(names) > MOST_NAMES else ""
     return ", ".join(names[:MOST_NAMES]) + more
 
 
 def sentence(one: FileSystemCalls, start: datetime) -> str:
     """``start``: of the minutes looked at, which are not all of the time reported."""
-    name, minutes = one.file_system or "a file system that is not known", fleet_calls.SECONDS // 60
-    together = f"{count_text(len(one.together))} jobs write checkpoints at once: {one.peak:,.0f} calls to {name}"
-    return f"{together} in the worst second of the {minutes} minutes from {day_and_clock_text(start)} on."
+    name, minutes = one.file_system or message("a file system that is not known"), fleet_calls.SECONDS // 60
+    together = message(
+        "{together:name} jobs write checkpoints at once: {peak:count} calls to {name:name}",
+        together=count_text(len(one.together)),
+        peak=one.peak,
+        name=name,
+    )
+    return message(
+        "{together:message} in the worst second of the {minutes:number} minutes from {start:name} on.",
+        together=together,
+        minutes=minutes,
+        start=day_and_clock_text(start),
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from spark_jobs.diagnosis.wording import list_text
+from ingest.messages import list_text, message
 from webapp.findings.dumped_vertices import SLOW_SYNC, slow_vertex_of
 from webapp.findings.models import Finding
 from webapp.findings.sampled_vertices import BUSY, LATE, sampled_vertex_of
@@ -17,7 +17,7 @@ from webapp.reports.gathering.scope import ReportScope
 from webapp.threads.job_threads import JobThreads, ShownThread
 
 MOST_FINDINGS, MOST_VERTICES, MOST_OF_A_VERTEX = 50, 10, 3
-_OFF = "Flame graphs are not switched on: rest.flamegraph.enabled: true, then a restart of the JobManager."
+_OFF = message("Flame graphs are not switched on: rest.flamegraph.enabled: true, then a restart of the JobManager.")
 Row = tuple[str, ...]
 
 
@@ -34,9 +34,9 @@ def tables(job: JobCurrent, scope: ReportScope, dumped: JobThreads) -> Iterator[
             rows += [(name, *cells) for cells in _of_graph(row, scope)]
         rows += [(name, *cells) for cells in _of_dumps(vertex_id, scope, dumped)]
     if rows:
-        columns = ("Vertex", "By", "At (UTC)", "Subtasks", "Threads")
-        note = "Of vertices that findings of this time name as busy, as late with checkpoints or as slow to snapshot."
-        yield Table("What busy vertices did", columns, tuple(rows), (), note)
+        columns = (message("Vertex"), message("By"), message("At (UTC)"), message("Subtasks"), message("Threads"))
+        note = message("Of vertices that findings of this time name as busy, as late with checkpoints or as slow to snapshot.")
+        yield Table(message("What busy vertices did"), columns, tuple(rows), (), note)
 
 
 def _vertices(job: JobCurrent, scope: ReportScope) -> dict[str, str]:
@@ -57,9 +57,9 @@ def _vertices(job: JobCurrent, scope: ReportScope) -> dict[str, str]:
 def _of_graph(row: FlameGraph, scope: ReportScope) -> Iterator[Row]:
     if row.sampled_at and scope.start <= row.sampled_at <= scope.end:
         subtask = "all" if row.subtask is None else str(row.subtask)
-        yield "flame graph", day_and_clock_text(row.sampled_at), subtask, texts.bounded(row.sentence)
+        yield message("flame graph"), day_and_clock_text(row.sampled_at), subtask, texts.bounded(row.sentence)
     elif row.state == FlameGraphState.OFF:
-        yield "flame graph", UNKNOWN, UNKNOWN, _OFF
+        yield message("flame graph"), UNKNOWN, UNKNOWN, _OFF
 
 
 def _of_dumps(vertex_id: str, scope: ReportScope, dumped: JobThreads) -> Iterator[Row]:
@@ -73,4 +73,4 @@ def _of_dumps(vertex_id: str, scope: ReportScope, dumped: JobThreads) -> Iterato
     most: list[tuple[tuple[str, str], list[ShownThread]]] = sorted(alike.items(), key=lambda one: -len(one[1]))
     for (does, at), threads in most[:MOST_OF_A_VERTEX]:
         subtasks = sorted({one.subtask for one in threads if one.subtask is not None})
-        yield "thread dump", at, list_text(map(str, subtasks)), texts.bounded(does)
+        yield message("thread dump"), at, list_text(map(str, subtasks)), texts.bounded(does)

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Sum
 
+from ingest.messages import message
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.charts.downsample import worst_in_buckets
 from webapp.checkpoints import querysets as facts_of
@@ -109,7 +110,7 @@ def _point(row: dict[str, Any]) -> ReportedCheckpoint:
     slowest = texts.name(row["slowest_vertex_name"])
     if slowest:
         slowest += f"/{row['slowest_subtask']}" if row["slowest_subtask"] is not None else ""
-        slowest += f" on {texts.name(row['slowest_host'])}" if row["slowest_host"] else ""
+        slowest += message(" on {name:name}", name=texts.name(row["slowest_host"])) if row["slowest_host"] else ""
     return ReportedCheckpoint(
         checkpoint_id=row["checkpoint_id"],
         trigger_time=row["trigger_time"],

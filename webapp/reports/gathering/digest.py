@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db.models import Max
 
+from ingest.messages import message
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.reports.document import Document, Source
 from webapp.reports.gathering import digest_tables, digest_words
@@ -19,17 +20,23 @@ def gather(
     start: datetime, end: datetime, *, uid: str, made_at: datetime, made_by: str, progress: Progress = lambda done, words: None
 ) -> Document:
     """About twenty queries, whatever the fleet's size."""
-    progress(10, "counting what the week brought")
+    progress(10, message("counting what the week brought"))
     week, left_out = read(start, end)
-    progress(60, "putting it into words")
+    progress(60, message("putting it into words"))
     cut = [
-        f"{left_out} more new findings are left out; the findings page has them." if left_out else "",
-        f"Of {len(week.began)} matters the worst {MOST_IN_FULL} are listed with their figures." if len(week.began) > MOST_IN_FULL else "",
+        message("{left_out:number} more new findings are left out; the findings page has them.", left_out=left_out) if left_out else "",
+        message(
+            "Of {began:number} matters the worst {most_in_full:number} are listed with their figures.",
+            began=len(week.began),
+            most_in_full=MOST_IN_FULL,
+        )
+        if len(week.began) > MOST_IN_FULL
+        else "",
     ]
     return Document(
         kind=DIGEST,
         uid=uid,
-        title=f"Fleet digest, {digest_words.days_text(start, end)}",
+        title=message("Fleet digest, {days:name}", days=digest_words.days_text(start, end)),
         made_at=made_at,
         made_by=made_by,
         start=start,
@@ -51,12 +58,18 @@ def has_anything(start: datetime, end: datetime) -> bool:
 
 def _sources() -> tuple[Source, ...]:
     newest = JobCurrent.objects.aggregate(newest=Max("as_of"))["newest"]
-    return (Source("Jobs, checkpoints and findings in the database", newest, "newest observation"),)
+    return (Source(message("Jobs, checkpoints and findings in the database"), newest, message("newest observation")),)
 
 
 def _unknowns(now: datetime) -> tuple[str, ...]:
     unseen = list(Cluster.objects.unseen(now).order_by("name").values_list("name", flat=True)[:21])
     if not unseen:
         return ()
-    more = " and more" if len(unseen) > 20 else ""
-    return (f"Not seen when this was made: {', '.join(unseen[:20])}{more}. What happened there since is not known.",)
+    more = message(" and more") if len(unseen) > 20 else ""
+    return (
+        message(
+            "Not seen when this was made: {join:name}{more:message}. What happened there since is not known.",
+            join=", ".join(unseen[:20]),
+            more=more,
+        ),
+    )

@@ -1,5 +1,6 @@
 """The tables of a digest. Pure."""
 
+from ingest.messages import message
 from webapp.lib.instants import day_and_clock_text
 from webapp.lib.quantities import UNKNOWN, bytes_text, count_text, exact_percent_text
 from webapp.reports.document import Table
@@ -22,14 +23,25 @@ def _jobs(week: Week) -> Table:
             one.cluster,
             count_text(one.critical),
             count_text(one.warning),
-            f"{count_text(one.failed)} of {count_text(one.settled)}",
+            message("{failed:name} of {settled:name}", failed=count_text(one.failed), settled=count_text(one.settled)),
             one.reason,
         )
         for one in week.worst
     )
-    columns = ("Job", "Cluster", "Critical", "Warning", "Checkpoints failed", "The worst of it")
-    note = f"the worst {len(rows)} of {count_text(week.troubled)} in trouble" if week.troubled > len(rows) else "the worst first"
-    return Table("Jobs in trouble", columns, rows, (2, 3, 4), note, "No job was in trouble.")
+    columns = (
+        message("Job"),
+        message("Cluster"),
+        message("Critical"),
+        message("Warning"),
+        message("Checkpoints failed"),
+        message("The worst of it"),
+    )
+    note = (
+        message("the worst {rows:number} of {troubled:name} in trouble", rows=len(rows), troubled=count_text(week.troubled))
+        if week.troubled > len(rows)
+        else message("the worst first")
+    )
+    return Table(message("Jobs in trouble"), columns, rows, (2, 3, 4), note, message("No job was in trouble."))
 
 
 def _new(week: Week) -> Table:
@@ -37,13 +49,32 @@ def _new(week: Week) -> Table:
         (one.severity, one.title, one.job_name or one.cluster, day_and_clock_text(one.first_seen), "open" if one.is_open else "ended")
         for one in week.began[:MOST_NEW]
     )
-    note = f"{count_text(week.began_count)} began, {count_text(week.ended_count)} ended, {count_text(week.open_count)} are open"
-    return Table("New findings", ("Severity", "Finding", "Where", "First seen (UTC)", "State"), rows, (3,), note, "Nothing new was found.")
+    note = message(
+        "{began_count:name} began, {ended_count:name} ended, {open_count:name} are open",
+        began_count=count_text(week.began_count),
+        ended_count=count_text(week.ended_count),
+        open_count=count_text(week.open_count),
+    )
+    return Table(
+        message("New findings"),
+        (message("Severity"), message("Finding"), message("Where"), message("First seen (UTC)"), message("State")),
+        rows,
+        (3,),
+        note,
+        message("Nothing new was found."),
+    )
 
 
 def _alerts(week: Week) -> Table:
     rows = tuple((rule, count_text(count), count_text(acknowledged)) for rule, count, acknowledged in week.alerts)
-    return Table("Alerts by rule", ("Rule", "Fired", "Acknowledged"), rows, (1, 2), "", "No alert fired.")
+    return Table(
+        message("Alerts by rule"),
+        (message("Rule"), message("Fired"), message("Acknowledged")),
+        rows,
+        (1, 2),
+        "",
+        message("No alert fired."),
+    )
 
 
 def _clusters(week: Week) -> Table:
@@ -51,9 +82,14 @@ def _clusters(week: Week) -> Table:
         (one.cluster, count_text(one.jobs), count_text(one.completed), count_text(one.failed), success_text(one.success))
         for one in week.checkpoints
     )
-    columns = ("Cluster", "Jobs", "Completed", "Failed", "Success")
+    columns = (message("Cluster"), message("Jobs"), message("Completed"), message("Failed"), message("Success"))
     return Table(
-        "Checkpoints by cluster", columns, rows, (1, 2, 3, 4), "savepoints included, the least successful first", "No checkpoint ended."
+        message("Checkpoints by cluster"),
+        columns,
+        rows,
+        (1, 2, 3, 4),
+        message("savepoints included, the least successful first"),
+        message("No checkpoint ended."),
     )
 
 
@@ -71,9 +107,18 @@ def _storage(week: Week) -> Table:
         )
         for one in week.roots
     )
-    columns = ("Root", "Bytes", "Raw", "Growth", "Orphaned", "Growth of orphans", "Missing files", "Audited (UTC)")
-    note = "the largest growth first; raw: as often as HDFS stores it"
-    return Table("Checkpoint storage", columns, rows, (1, 2, 3, 4, 5, 6, 7), note, "No audit looked in this time.")
+    columns = (
+        message("Root"),
+        message("Bytes"),
+        message("Raw"),
+        message("Growth"),
+        message("Orphaned"),
+        message("Growth of orphans"),
+        message("Missing files"),
+        message("Audited (UTC)"),
+    )
+    note = message("the largest growth first; raw: as often as HDFS stores it")
+    return Table(message("Checkpoint storage"), columns, rows, (1, 2, 3, 4, 5, 6, 7), note, message("No audit looked in this time."))
 
 
 def _kept(week: Week) -> Table:
@@ -88,9 +133,16 @@ def _kept(week: Week) -> Table:
         )
         for one in week.kept
     )
-    columns = ("Root", "Savepoints", "Size", "Oldest (UTC)", "Ended jobs", "Their checkpoints")
-    note = "savepoints, and checkpoints of ended jobs: Flink deletes neither; the page Retention of a root says who may need them"
-    return Table("Kept until somebody deletes it", columns, rows, (1, 2, 3, 4, 5), note)
+    columns = (
+        message("Root"),
+        message("Savepoints"),
+        message("Size"),
+        message("Oldest (UTC)"),
+        message("Ended jobs"),
+        message("Their checkpoints"),
+    )
+    note = message("savepoints, and checkpoints of ended jobs: Flink deletes neither; the page Retention of a root says who may need them")
+    return Table(message("Kept until somebody deletes it"), columns, rows, (1, 2, 3, 4, 5), note)
 
 
 def success_text(share: float | None) -> str:

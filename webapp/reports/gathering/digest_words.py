@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from spark_jobs.diagnosis import wording
+from ingest.messages import message, plural
 from webapp.lib.quantities import UNKNOWN, bytes_text, count_text
 from webapp.reports.document import Kpi, Point, Summary
 from webapp.reports.gathering import bursts
@@ -15,7 +15,11 @@ MOST_RULES, MOST_LINES = 3, 4
 def days_text(start: datetime, end: datetime) -> str:
     """'2026-11-16 to 2026-11-22': the last day is the one that the end falls into, or ends."""
     last = end - timedelta(microseconds=1)
-    return f"{start:%Y-%m-%d}" if start.date() == last.date() else f"{start:%Y-%m-%d} to {last:%Y-%m-%d}"
+    return (
+        f"{start:%Y-%m-%d}"
+        if start.date() == last.date()
+        else message("{start:name} to {last:name}", start=f"{start:%Y-%m-%d}", last=f"{last:%Y-%m-%d}")
+    )
 
 
 def summary(week: Week) -> Summary:
@@ -24,7 +28,7 @@ def summary(week: Week) -> Summary:
         tone="crit" if critical else "warn" if week.troubled or week.failed else "ok" if week.jobs else "unknown",
         headline=_headline(week),
         happened=_happened(week),
-        when=f"{week.start:%Y-%m-%d %H:%M} – {week.end:%Y-%m-%d %H:%M} UTC.",
+        when=message("{start:name} – {end:name} UTC.", start=f"{week.start:%Y-%m-%d %H:%M}", end=f"{week.end:%Y-%m-%d %H:%M}"),
         cause=_causes(week),
         impact=_impact(week),
         actions=_actions(week),
@@ -36,22 +40,42 @@ def summary(week: Week) -> Summary:
 
 def _headline(week: Week) -> str:
     if not week.jobs:
-        return "No job was seen in this time"
+        return message("No job was seen in this time")
     if not week.troubled:
-        return f"{wording.count_text(week.jobs, 'job')} seen, none in trouble"
-    news = f"{count_text(week.began_count)} new findings, {count_text(week.ended_count)} ended"
-    return f"{count_text(week.troubled)} of {wording.count_text(week.jobs, 'job')} in trouble; {news}"
+        return message("{jobs:message} seen, none in trouble", jobs=plural(week.jobs, "{count:count} job", "{count:count} jobs"))
+    news = message(
+        "{began_count:name} new findings, {ended_count:name} ended",
+        began_count=count_text(week.began_count),
+        ended_count=count_text(week.ended_count),
+    )
+    return message(
+        "{troubled:name} of {jobs:message} in trouble; {news:message}",
+        troubled=count_text(week.troubled),
+        jobs=plural(week.jobs, "{count:count} job", "{count:count} jobs"),
+        news=news,
+    )
 
 
 def _happened(week: Week) -> tuple[str, ...]:
-    return tuple(f"{one.name} on {one.cluster}: {one.reason}." for one in week.worst[:MOST_LINES])
+    return tuple(
+        message("{name:name} on {cluster:name}: {reason:name}.", name=one.name, cluster=one.cluster, reason=one.reason)
+        for one in week.worst[:MOST_LINES]
+    )
 
 
 def _causes(week: Week) -> tuple[Point, ...]:
     if not week.by_rule:
-        return (Point("None found", "No rule found anything new."),)
+        return (Point(message("None found"), message("No rule found anything new.")),)
     return tuple(
-        Point(title, f"{wording.count_text(count, 'time')} on {wording.count_text(jobs, 'job')}. The worst: {worst.title}.")
+        Point(
+            title,
+            message(
+                "{count:message} on {jobs:message}. The worst: {title:text}.",
+                count=plural(count, "{count:count} time", "{count:count} times"),
+                jobs=plural(jobs, "{count:count} job", "{count:count} jobs"),
+                title=worst.title,
+            ),
+        )
         for title, count, jobs, worst in week.by_rule[:MOST_RULES]
     )
 
@@ -61,26 +85,34 @@ def _actions(week: Week) -> tuple[Point, ...]:
     for title, _count, _jobs_hit, worst in week.by_rule:
         where = worst.job_name or worst.cluster
         steps.setdefault(worst.next_step, Point(f"{title}, {where}" if where else title, worst.next_step))
-    return tuple(steps.values())[:MOST_RULES] or (Point("Nothing", "There is nothing to act on."),)
+    return tuple(steps.values())[:MOST_RULES] or (Point(message("Nothing"), message("There is nothing to act on.")),)
 
 
 def _impact(week: Week) -> tuple[str, ...]:
-    said = []
+    said: list[str] = []
     settled = week.completed + week.failed
     if settled:
-        said.append(f"{count_text(week.failed)} of {count_text(settled)} checkpoints failed.")
+        said.append(
+            message("{failed:name} of {settled:name} checkpoints failed.", failed=count_text(week.failed), settled=count_text(settled))
+        )
     grown = [one.grown_bytes for one in week.roots if one.grown_bytes is not None]
     if grown:
         total = sum(grown)
-        said.append(f"Checkpoint storage {'grew' if total >= 0 else 'shrank'} by {bytes_text(abs(total))}.")
+        said.append(
+            message(
+                "Checkpoint storage {words:message} by {abs:name}.",
+                words=message("grew") if total >= 0 else message("shrank"),
+                abs=bytes_text(abs(total)),
+            )
+        )
     orphans = sum(one.orphan_bytes for one in week.roots)
     if orphans:
-        said.append(f"{bytes_text(orphans)} in it are orphaned.")
+        said.append(message("{orphans:name} in it are orphaned.", orphans=bytes_text(orphans)))
     if week.bursts and week.bursts.worst:
         said.append(bursts.sentence(week.bursts.worst, week.bursts.start))
     if week.open_count:
-        said.append(f"{count_text(week.open_count)} findings are still open.")
-    return tuple(said) or ("None that can be measured.",)
+        said.append(message("{open_count:name} findings are still open.", open_count=count_text(week.open_count)))
+    return tuple(said) or (message("None that can be measured."),)
 
 
 def _kpis(week: Week, critical: int) -> tuple[Kpi, ...]:
@@ -88,14 +120,30 @@ def _kpis(week: Week, critical: int) -> tuple[Kpi, ...]:
     grown = [one.grown_bytes for one in week.roots if one.grown_bytes is not None]
     fired = sum(count for _rule, count, _acknowledged in week.alerts)
     return (
-        Kpi("Checkpoints completed", success_text(week.completed / settled if settled else None), f"of {count_text(settled)}"),
         Kpi(
-            "Jobs in trouble",
-            count_text(week.troubled),
-            f"of {count_text(week.jobs)}",
-            "crit" if critical else "warn" if week.troubled else "",
+            message("Checkpoints completed"),
+            success_text(week.completed / settled if settled else None),
+            message("of {settled:name}", settled=count_text(settled)),
         ),
-        Kpi("New findings", count_text(week.began_count), f"{count_text(week.ended_count)} ended, {count_text(week.open_count)} open"),
-        Kpi("Alerts", count_text(fired), "fired" if fired else "none fired"),
-        Kpi("Storage growth", bytes_text(sum(grown)) if grown else UNKNOWN, f"{len(week.roots)} roots" if week.roots else "not audited"),
+        Kpi(
+            message("Jobs in trouble"),
+            count_text(week.troubled),
+            message("of {jobs:name}", jobs=count_text(week.jobs)),
+            message("crit") if critical else message("warn") if week.troubled else "",
+        ),
+        Kpi(
+            message("New findings"),
+            count_text(week.began_count),
+            message(
+                "{ended_count:name} ended, {open_count:name} open",
+                ended_count=count_text(week.ended_count),
+                open_count=count_text(week.open_count),
+            ),
+        ),
+        Kpi(message("Alerts"), count_text(fired), message("fired") if fired else message("none fired")),
+        Kpi(
+            message("Storage growth"),
+            bytes_text(sum(grown)) if grown else UNKNOWN,
+            message("{roots:number} roots", roots=len(week.roots)) if week.roots else message("not audited"),
+        ),
     )

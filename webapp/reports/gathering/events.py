@@ -8,6 +8,7 @@ from django.db.models import BigIntegerField, Count, Max, Min, Q, Sum
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
+from ingest.messages import message
 from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.reports import texts
@@ -26,9 +27,20 @@ _BROKE = Q(kind__in=("restart", "failure"))
 _TIMES = Coalesce(Cast(KT("detail__count"), BigIntegerField()), 1)
 """A counter that rose by several between two answers left one mark."""
 _QUIET_KINDS = (
-    *ROUTINE_KINDS, "checkpoint_triggered", "checkpoint_completed", "tm_registered", "execution_graph_created", "late_decline",
-    "job_submitted", "job_started", "job_terminal", "coordinator_stopped", "scheduler_started", "scheduler_stopped", "job_archived",
-)  # fmt: skip
+    *ROUTINE_KINDS,
+    "checkpoint_triggered",
+    "checkpoint_completed",
+    "tm_registered",
+    "execution_graph_created",
+    "late_decline",
+    "job_submitted",
+    "job_started",
+    "job_terminal",
+    "coordinator_stopped",
+    "scheduler_started",
+    "scheduler_stopped",
+    "job_archived",
+)
 """What a healthy job logs as well, and what the time line says anyway."""
 _ELSEWHERE = frozenset({"checkpoint_failed", "checkpoint_expired", "checkpoint_declined", "late_message", "job_state", "job_terminal"})
 """Checkpoints and states have lines of their own in the time line; as excerpts they stay."""
@@ -64,9 +76,9 @@ def _excerpt(event: LogEvent, more: int) -> LogExcerpt:
     if vertex and event.subtask is not None:
         vertex += f"/{event.subtask}"
     where = " on ".join(filter(None, (vertex, texts.name(event.host))))
-    message = texts.bounded(event.message, texts.SENTENCE)
+    text = texts.bounded(event.message, texts.SENTENCE)
     detail = texts.bounded("\n".join((event.detail or "").splitlines()[:TRACE_LINES]), texts.PARAGRAPH)
-    return LogExcerpt(event.ts, texts.name(event.process), event.level or "", event.kind, where, f"{message}\n{detail}".strip(), more)
+    return LogExcerpt(event.ts, texts.name(event.process), event.level or "", event.kind, where, f"{text}\n{detail}".strip(), more)
 
 
 def belongs_to_timeline(excerpt: LogExcerpt) -> bool:
@@ -90,7 +102,7 @@ def exceptions(job: JobCurrent, scope: ReportScope) -> tuple[Exception_, ...]:
         Exception_(
             rows[0].ts,
             texts.name(rows[0].exception_name),
-            texts.name(rows[0].task, "whole job"),
+            texts.name(rows[0].task, message("whole job")),
             texts.name(rows[0].host),
             texts.bounded("\n".join((rows[0].stacktrace or "").splitlines()[:25]), texts.TRACE),
             counts.get(rows[0].exception_name, len(rows)) - 1,

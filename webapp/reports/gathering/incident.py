@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from ingest.messages import message
 from webapp.checkpoints.outages import MOST_RESTARTS
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
@@ -37,19 +38,32 @@ def gather(
         scope, jobs = whole, {JobKey(row.cluster, row.job_id): row for row in rows_of(whole.jobs)}
     gathered = []
     for number, key in enumerate(key for key in scope.jobs if key in jobs):
-        progress(5 + 60 * number // len(scope.jobs), f"reading job {number + 1} of {len(scope.jobs)}")
+        progress(
+            5 + 60 * number // len(scope.jobs),
+            message("reading job {number:number} of {jobs:number}", number=number + 1, jobs=len(scope.jobs)),
+        )
         gathered.append(story.of_job(jobs[key], scope, made_at, recordings))
-    progress(68, "reading findings and alerts")
+    progress(68, message("reading findings and alerts"))
     findings, findings_left_out = rule_findings.gathered(scope)
     alerted, alerts_left_out = alerts.gathered(scope)
     moments, moments_left_out = timeline.timeline([moment for one in gathered for moment in one.moments], findings, alerted)
     stories = summary.worst_first([one.story for one in gathered], findings)
     first_screen = summary.summary(gathered, findings, alerted, scope)
     cut = [
-        f"{findings_left_out} less severe findings are left out." if findings_left_out else "",
-        f"Alerts that are left out and not counted, the least severe: {alerts_left_out}." if alerts_left_out else "",
-        f"{moments_left_out} less important moments are left out of the time line." if moments_left_out else "",
-        f"Placement, file system calls, recovery and what follows them are left out of reports of more than {MOST_WITH_TABLES} jobs."
+        message("{findings_left_out:number} less severe findings are left out.", findings_left_out=findings_left_out)
+        if findings_left_out
+        else "",
+        message("Alerts that are left out and not counted, the least severe: {alerts_left_out:number}.", alerts_left_out=alerts_left_out)
+        if alerts_left_out
+        else "",
+        message("{moments_left_out:number} less important moments are left out of the time line.", moments_left_out=moments_left_out)
+        if moments_left_out
+        else "",
+        message(
+            "Placement, file system calls, recovery and what follows them are left out of "
+            "reports of more than {most_with_tables:number} jobs.",
+            most_with_tables=MOST_WITH_TABLES,
+        )
         if len(scope.jobs) > MOST_WITH_TABLES
         else "",
         *(f"{one.story.name}: {what}" for one in gathered for what in _cut_of(one)),
@@ -78,12 +92,27 @@ def _cut_of(gathered: story.GatheredJob) -> Iterator[str]:
     """What the report has of this job only in part."""
     shown, marks = len(gathered.story.points), gathered.marks
     if gathered.events_cut:
-        yield "only the first log events of the time were looked at."
+        yield message("only the first log events of the time were looked at.")
     if gathered.checkpoints >= MOST_CHECKPOINTS and not gathered.story.checkpoints.by_hours:
-        yield f"sizes and the longest time without a recovery point are those of the newest {count_text(MOST_CHECKPOINTS)} checkpoints."
+        yield message(
+            "sizes and the longest time without a recovery point are those of the newest {most_checkpoints:name} checkpoints.",
+            most_checkpoints=count_text(MOST_CHECKPOINTS),
+        )
     if gathered.checkpoints > shown:
-        yield f"of {gathered.checkpoints} checkpoints the worst {shown} are listed one by one."
+        yield message(
+            "of {checkpoints:number} checkpoints the worst {shown:number} are listed one by one.",
+            checkpoints=gathered.checkpoints,
+            shown=shown,
+        )
     if marks.count > len(marks.marks):
-        yield f"charts and the time line have the newest {len(marks.marks)} of {count_text(marks.count)} marks, restarts among them."
+        yield message(
+            "charts and the time line have the newest {marks:number} of {count:name} marks, restarts among them.",
+            marks=len(marks.marks),
+            count=count_text(marks.count),
+        )
     if len(gathered.story.outages) >= MOST_RESTARTS and marks.restart_marks > MOST_RESTARTS:
-        yield f"outages are the newest {MOST_RESTARTS}; there were {count_text(marks.restart_marks)} restarts in this time."
+        yield message(
+            "outages are the newest {most_restarts:number}; there were {restart_marks:name} restarts in this time.",
+            most_restarts=MOST_RESTARTS,
+            restart_marks=count_text(marks.restart_marks),
+        )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from ingest.messages import message
 from webapp.filesystem_calls import words as of_calls
 from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.fleet.models import JobCurrent
@@ -45,18 +46,24 @@ def _placement(job: JobCurrent, at: datetime) -> Iterator[Table]:
         for one in found.outcomes
     ]
     columns = (
-        "Placement",
-        "Tasks of the fullest TaskManager",
-        "Over the mean",
-        "Busy threads at most",
-        "Network buffers of one",
-        "Subtasks moved",
+        message("Placement"),
+        message("Tasks of the fullest TaskManager"),
+        message("Over the mean"),
+        message("Busy threads at most"),
+        message("Network buffers of one"),
+        message("Subtasks moved"),
     )
-    yield Table("Placement", columns, tuple(rows), (1, 2, 3, 4, 5), of_placement.verdict(found).sentence)
+    yield Table(message("Placement"), columns, tuple(rows), (1, 2, 3, 4, 5), of_placement.verdict(found).sentence)
 
 
 def _calls(job: JobCurrent, at: datetime) -> Iterator[Table]:
     calls = look_up_calls(job, at).calls
     if calls is not None:
         rows = tuple((kind, count) for kind, count, _meaning in of_calls.rows(calls) if count != "0")
-        yield Table("File system calls", ("Call to the NameNode", "By one checkpoint"), rows, (1,), of_calls.sentence(calls))
+        yield Table(
+            message("File system calls"),
+            (message("Call to the NameNode"), message("By one checkpoint")),
+            rows,
+            (1,),
+            of_calls.sentence(calls),
+        )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from ingest.messages import message
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import UNKNOWN, bytes_text, count_text, duration_text, times_text
 from webapp.recovery import words as of_recovery
@@ -31,18 +32,28 @@ def _restores(found: JobRestores) -> Table:
     rows = [
         (
             f"{of_recovery.LABELS[one.kind]}, {one.checkpoint_id}",
-            duration_text(one.estimate.expected_ms) if one.estimate else "not known",
-            f"{duration_text(one.estimate.least_ms)} to {duration_text(one.estimate.most_ms)}" if one.estimate else UNKNOWN,
+            duration_text(one.estimate.expected_ms) if one.estimate else message("not known"),
+            message(
+                "{least_ms:name} to {most_ms:name}",
+                least_ms=duration_text(one.estimate.least_ms),
+                most_ms=duration_text(one.estimate.most_ms),
+            )
+            if one.estimate
+            else UNKNOWN,
             bytes_text(one.state_bytes),
             count_text(one.files),
         )
         for one in found.choices
     ]
     regions = found.failover
-    restarts = regions and f" A failed subtask restarts {regions.largest:,} of {regions.tasks:,} tasks at most."
-    regional = regions and f" Regional checkpoints: {of_recovery.regional_summary(regions)}"
-    columns = ("Restore from", "Expected", "Range", "State", "Files")
-    return Table("Recovery", columns, tuple(rows), (1, 3, 4), of_recovery.summary(found) + (restarts or "") + (regional or ""))
+    restarts = regions and message(
+        " A failed subtask restarts {largest:count} of {tasks:count} tasks at most.", largest=regions.largest, tasks=regions.tasks
+    )
+    regional = regions and message(
+        " Regional checkpoints: {regional_summary:message}", regional_summary=of_recovery.regional_summary(regions)
+    )
+    columns = (message("Restore from"), message("Expected"), message("Range"), message("State"), message("Files"))
+    return Table(message("Recovery"), columns, tuple(rows), (1, 3, 4), of_recovery.summary(found) + (restarts or "") + (regional or ""))
 
 
 def _single_tasks(regions: Failover) -> Table:
@@ -51,11 +62,13 @@ def _single_tasks(regions: Failover) -> Table:
         (texts.name(one.name), UNKNOWN if one.alone_records is None else count_text(round(one.alone_records)))
         for one in regions.vertices[:MOST_ROWS]
     ]
-    note = (
-        f"Away for about {duration_text(regions.phases.alone_ms)}, where the whole job is down for "
-        f"{duration_text(regions.phases.downtime_ms)} and loses no record. Flink itself does not offer it."
+    note = message(
+        "Away for about {alone_ms:name}, where the whole job is down for "
+        "{downtime_ms:name} and loses no record. Flink itself does not offer it.",
+        alone_ms=duration_text(regions.phases.alone_ms),
+        downtime_ms=duration_text(regions.phases.downtime_ms),
     )
-    return Table("What if one task came back alone", ("A subtask of", "Records lost"), tuple(rows), (1,), note)
+    return Table(message("What if one task came back alone"), (message("A subtask of"), message("Records lost")), tuple(rows), (1,), note)
 
 
 def _unions(found: JobRestores) -> Table:
@@ -70,9 +83,20 @@ def _unions(found: JobRestores) -> Table:
         )
         for one in found.unions[:MOST_ROWS]
     ]
-    columns = ("Operator", "Parallelism", "Files", "Reads in all", "One by one", "16 at a time")
-    note = f"Every subtask reads the files of all, at {found.read_ms:g} ms a file; of checkpoint {found.unions_of}."
-    return Table("Union state", columns, tuple(rows), (1, 2, 3, 4, 5), note)
+    columns = (
+        message("Operator"),
+        message("Parallelism"),
+        message("Files"),
+        message("Reads in all"),
+        message("One by one"),
+        message("16 at a time"),
+    )
+    note = message(
+        "Every subtask reads the files of all, at {read_ms:number} ms a file; of checkpoint {unions_of:name}.",
+        read_ms=found.read_ms,
+        unions_of=str(found.unions_of),
+    )
+    return Table(message("Union state"), columns, tuple(rows), (1, 2, 3, 4, 5), note)
 
 
 def _operator_states(found: JobRestores) -> Table:
@@ -86,6 +110,6 @@ def _operator_states(found: JobRestores) -> Table:
         )
         for one in found.operator_states[:MOST_ROWS]
     ]
-    columns = ("Operator", "Elements", "Operator state", "Growth", "Handed out by a restore")
-    note = "By what audits read of its checkpoints; growth against the oldest one with as many subtasks."
-    return Table("Operator state", columns, tuple(rows), (1, 2, 3, 4), note)
+    columns = (message("Operator"), message("Elements"), message("Operator state"), message("Growth"), message("Handed out by a restore"))
+    note = message("By what audits read of its checkpoints; growth against the oldest one with as many subtasks.")
+    return Table(message("Operator state"), columns, tuple(rows), (1, 2, 3, 4), note)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
 
+from ingest.messages import message
 from webapp.fleet.attempts import line_of, lived_in
 from webapp.fleet.models import JobCurrent
 from webapp.lib.refusals import InputRefused
@@ -68,9 +69,11 @@ def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> ReportSco
     """Raises :class:`BadScope`."""
     chosen = tuple(dict.fromkeys(jobs))
     if not chosen:
-        raise BadScope("Choose at least one job.")
+        raise BadScope(message("Choose at least one job."))
     if len(chosen) > MOST_JOBS:
-        raise BadScope(f"A report covers at most {MOST_JOBS} jobs; {len(chosen)} are chosen.")
+        raise BadScope(
+            message("A report covers at most {most_jobs:number} jobs; {chosen:number} are chosen.", most_jobs=MOST_JOBS, chosen=len(chosen))
+        )
     check_span(start, end)
     return ReportScope(chosen, start, end)
 
@@ -78,6 +81,6 @@ def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> ReportSco
 def check_span(start: datetime, end: datetime) -> None:
     """Raises :class:`BadScope`."""
     if end - start < SHORTEST:
-        raise BadScope("The time has to end after it starts.")
+        raise BadScope(message("The time has to end after it starts."))
     if end - start > LONGEST:
-        raise BadScope(f"A report spans at most {LONGEST.days} days; make several.")
+        raise BadScope(message("A report spans at most {days:number} days; make several.", days=LONGEST.days))

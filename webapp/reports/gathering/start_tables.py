@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import message
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import day_and_clock_text
 from webapp.lib.quantities import UNKNOWN, count_text, duration_text
@@ -23,8 +24,10 @@ def tables(job: JobCurrent, scope: ReportScope, found: JobStarts) -> Iterator[Ta
         did = [
             (f"{texts.name(one.vertex)}/{one.subtask}", duration_text(one.after_ms), texts.name(one.sentence)) for one in slow[:MOST_ROWS]
         ]
-        about = "Their threads, dumped while the newest start was under way."
-        yield Table("What slow tasks did", ("Task", "After its deployment", "Did"), tuple(did), (1,), about)
+        about = message("Their threads, dumped while the newest start was under way.")
+        yield Table(
+            message("What slow tasks did"), (message("Task"), message("After its deployment"), message("Did")), tuple(did), (1,), about
+        )
     calls = rpc_troubles(job, scope.end, found.starts)
     if calls.seconds:
         rows = [
@@ -35,13 +38,20 @@ def tables(job: JobCurrent, scope: ReportScope, found: JobStarts) -> Iterator[Ta
             )
             for one in calls.seconds[:MOST_ROWS]
         ]
-        columns = ("Second (UTC)", "Phase", "Slots", "Tasks", "Partitions", "TaskManagers lost")
-        yield Table("Calls that timed out", columns, tuple(rows), (2, 3, 4, 5), words.about_calls(calls))
+        columns = (
+            message("Second (UTC)"),
+            message("Phase"),
+            message("Slots"),
+            message("Tasks"),
+            message("Partitions"),
+            message("TaskManagers lost"),
+        )
+        yield Table(message("Calls that timed out"), columns, tuple(rows), (2, 3, 4, 5), words.about_calls(calls))
     jars = jar_downloads(job, found, None, LINK_MBIT_PER_S * 125_000)
     if jars.downloads:
         fetched = [
             (texts.name(one.process), day_and_clock_text(one.at), count_text(one.files), duration_text(one.at_most_ms))
             for one in jars.downloads
         ]
-        of_jars = ("Log of the TaskManager", "Began (UTC)", "Files", "Took at most")
-        yield Table("Jars", of_jars, tuple(fetched), (2, 3), words.about_jars(jars)[0])
+        of_jars = (message("Log of the TaskManager"), message("Began (UTC)"), "Files", message("Took at most"))
+        yield Table(message("Jars"), of_jars, tuple(fetched), (2, 3), words.about_jars(jars)[0])

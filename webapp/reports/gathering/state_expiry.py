@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ingest.messages import join_messages, message
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import UNKNOWN
 from webapp.reports import texts
@@ -24,10 +25,16 @@ def tables(job: JobCurrent) -> Iterator[Table]:
     left_out = len(states) - MOST_ROWS
     note = [
         texts.bounded(found.sentence, texts.PARAGRAPH),
-        f"By the _metadata of checkpoint {found.checkpoint_id}.",
-        f"{left_out:,} more are on the page State backend." if left_out > 0 else "",
+        message("By the _metadata of checkpoint {checkpoint_id:name}.", checkpoint_id=str(found.checkpoint_id)),
+        message("{left_out:count} more are on the page State backend.", left_out=left_out) if left_out > 0 else "",
     ]
-    yield Table("Time-to-live of keyed states", ("Operator", "State", "Kind", "Time-to-live"), rows, (), " ".join(filter(None, note)))
+    yield Table(
+        message("Time-to-live of keyed states"),
+        (message("Operator"), message("State"), message("Kind"), message("Time-to-live")),
+        rows,
+        (),
+        join_messages(note, " "),
+    )
 
 
 def _expires(state: NamedState) -> str:

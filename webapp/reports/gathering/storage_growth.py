@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ingest.messages import message
 from webapp.reports import texts
 from webapp.storage.choices import AuditState
 from webapp.storage.models import RootFigures
@@ -32,7 +33,7 @@ class RootGrowth:
 def of_roots(start: datetime, end: datetime) -> tuple[RootGrowth, ...]:
     """The largest growth first. Five queries at most, one without HDFS."""
     loaded = RootFigures.objects.filter(audit__state=AuditState.LOADED, as_of__gte=start - LOOK_BACK, as_of__lte=end)
-    columns = ("root", "as_of", "bytes", "raw_bytes", "orphan_bytes", "missing_files")
+    columns = (message("root"), "as_of", message("bytes"), "raw_bytes", "orphan_bytes", "missing_files")
     first: dict[str, RootFigures] = {}
     last: dict[str, RootFigures] = {}
     for row in loaded.order_by("-as_of", "-id").only(*columns)[:MOST_AUDITS]:

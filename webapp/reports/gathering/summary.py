@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from spark_jobs.diagnosis import wording
+from ingest.messages import join_messages, message, plural
 from webapp.lib.instants import instant_text, span_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
 from webapp.reports.document import JobStory, Kpi, Point, ReportedAlert, ReportedFinding, Summary
@@ -19,7 +19,12 @@ _LONG_GAPS = 2.5
 _FIRST_MS = 60_000
 """A job that starts has to deploy and restore before its first checkpoint."""
 MOST_OUTAGES = 5
-_ENDED = {"CANCELED": "was canceled", "FINISHED": "finished", "FAILED": "failed for good", "SUSPENDED": "was suspended"}
+_ENDED = {
+    "CANCELED": message("was canceled"),
+    "FINISHED": "finished",
+    "FAILED": message("failed for good"),
+    "SUSPENDED": message("was suspended"),
+}
 
 
 def summary(
@@ -45,11 +50,19 @@ def summary(
 def title(stories: Sequence[JobStory], findings: Sequence[ReportedFinding], headline: str) -> str:
     """Short, for lists: the job and the kind of trouble. ``stories`` are the worst first."""
     if not stories:
-        return "None of these jobs is known"
+        return message("None of these jobs is known")
     if len(stories) > 1:
-        return f"{stories[0].name} and {wording.count_text(len(stories) - 1, 'other job')}"
+        return message(
+            "{name:name} and {stories:message}",
+            name=stories[0].name,
+            stories=plural(len(stories) - 1, "{count:count} other job", "{count:count} other jobs"),
+        )
     worst = symptom([one for one in findings if is_notable(one)])
-    return f"{stories[0].name}: {worst.rule_title[:1].lower() + worst.rule_title[1:] if worst else headline[:1].lower() + headline[1:]}"
+    return message(
+        "{name:name}: {trouble:text}",
+        name=stories[0].name,
+        trouble=worst.rule_title if worst else headline,
+    )
 
 
 def worst_first(stories: Sequence[JobStory], findings: Sequence[ReportedFinding]) -> list[JobStory]:
@@ -81,59 +94,83 @@ def _headline(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
     )
     if worst is not None:
         alike = sum(one.rule == worst.rule and one.job_id == worst.job_id for one in notable) - 1
-        gathered = worst.title + (f", and {alike} more like it" if alike else "")
+        gathered = worst.title + (message(", and {alike:number} more like it", alike=alike) if alike else "")
         if len(stories) > 1 and troubled:
-            return f"{len(troubled)} of {len(stories)} jobs in trouble, {stories[0].name} worst"
+            return message(
+                "{troubled:number} of {stories:number} jobs in trouble, {name:name} worst",
+                troubled=len(troubled),
+                stories=len(stories),
+                name=stories[0].name,
+            )
         return gathered
     failed = sum(story.checkpoints.failed for story in stories)
     if failed:
-        return f"{count_text(failed)} checkpoints failed; no rule found more than that"
+        return message("{failed:name} checkpoints failed; no rule found more than that", failed=count_text(failed))
     restarts = sum(story.restarts for story in stories)
     if restarts:
-        return f"{_times(restarts)} restarted; no rule found more than that"
+        return message("{times:message} restarted; no rule found more than that", times=_times(restarts))
     if any(story.judged_at is None for story in stories):
-        return "Not known: not every job was judged in this time"
-    return "Nothing was found wrong in this time"
+        return message("Not known: not every job was judged in this time")
+    return message("Nothing was found wrong in this time")
 
 
 def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> tuple[str, ...]:
     several = len(stories) > 1
-    lines = []
+    lines: list[str] = []
     for story in stories[:MOST_LINES]:
         said = _checkpoints(story, brief=several)
         if several:
             worst = symptom(of_job(notable, story.cluster, story.job_id))
-            lines.append(f"{story.name}: {' '.join([f'{worst.title}.' if worst else '', *said]).strip() or 'nothing found.'}")
+            of_worst = [message("{title:text}.", title=worst.title)] if worst else []
+            found = join_messages([*of_worst, *said], " ") or message("nothing found.")
+            lines.append(message("{name:name}: {found:message}", name=story.name, found=found))
         else:
             lines += said
     if len(stories) > MOST_LINES:
-        lines.append(f"And {len(stories) - MOST_LINES} more jobs, below.")
+        lines.append(message("And {stories:number} more jobs, below.", stories=len(stories) - MOST_LINES))
     return tuple(lines)
 
 
 def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
-    figures, said = story.checkpoints, []
+    figures = story.checkpoints
+    said: list[str] = []
     if figures.settled:
-        parts = ", ".join(f"{count_text(count)} {outcome}" for outcome, count in figures.by_outcome.items())
-        hours = " (by whole hours, savepoints included)" if figures.by_hours else ""
+        parts = join_messages(
+            (message("{count:count} {outcome:name}", count=count, outcome=outcome) for outcome, count in figures.by_outcome.items()), ", "
+        )
+        hours = message(" (by whole hours, savepoints included)") if figures.by_hours else ""
         if figures.completed == figures.settled:
-            said.append(f"All {count_text(figures.settled)} checkpoints completed{hours}.")
+            said.append(
+                message("All {settled:name} checkpoints completed{hours:message}.", settled=count_text(figures.settled), hours=hours)
+            )
         else:
             said.append(
-                f"{count_text(figures.failed)} of {count_text(figures.settled)} checkpoints failed{hours}{'' if brief else f': {parts}'}."
+                message(
+                    "{failed:name} of {settled:name} checkpoints failed{hours:message}{words:message}.",
+                    failed=count_text(figures.failed),
+                    settled=count_text(figures.settled),
+                    hours=hours,
+                    words="" if brief else message(": {parts:message}", parts=parts),
+                )
             )
     elif figures.interval_ms is None:
-        said.append("No checkpoint was due: periodic checkpoints are off, or the cluster has not reported any.")
+        said.append(message("No checkpoint was due: periodic checkpoints are off, or the cluster has not reported any."))
     else:
-        said.append("No checkpoint ended in this time.")
+        said.append(message("No checkpoint ended in this time."))
     if figures.savepoints and not brief:
-        said.append(f"{wording.count_text(figures.savepoints, 'savepoint')} taken.")
+        said.append(
+            message(
+                "{savepoints:message} taken.", savepoints=plural(figures.savepoints, "{count:count} savepoint", "{count:count} savepoints")
+            )
+        )
     if story.restarts:
         thrown = next(iter(story.exceptions), None)
-        by = f"; thrown: {thrown.name} in {thrown.task}" if thrown else ""
-        said.append(f"The job restarted {_times(story.restarts)}{by}.")
+        by = message("; thrown: {name:name} in {task:name}", name=thrown.name, task=thrown.task) if thrown else ""
+        said.append(message("The job restarted {times:message}{by:message}.", times=_times(story.restarts), by=by))
     if story.ended_at and story.state in _ENDED and (not brief or story.state == "FAILED"):
-        said.append(f"The job {_ENDED[story.state]} at {instant_text(story.ended_at)}.")
+        said.append(
+            message("The job {ended:message} at {ended_at:name}.", ended=_ENDED[story.state], ended_at=instant_text(story.ended_at))
+        )
     return said
 
 
@@ -147,17 +184,21 @@ def _span(gathered: Sequence[GatheredJob], notable: Sequence[ReportedFinding]) -
 
 def _when(began: datetime | None, ended: datetime | None, notable: Sequence[ReportedFinding], scope: ReportScope) -> str:
     if began is None or ended is None:
-        return f"Looked at: {_range(scope.start, scope.end)}."
-    still = " Not over when this report was made." if any(one.is_open for one in notable) else ""
+        return message("Looked at: {range:name}.", range=_range(scope.start, scope.end))
+    still = message(" Not over when this report was made.") if any(one.is_open for one in notable) else ""
     if ended - began < timedelta(seconds=1):
         return f"{_range(began, ended)}.{still}"
-    return f"{_range(began, ended)}, for {span_text(began, ended)}.{still}"
+    return message("{range:name}, for {began:name}.{still:message}", range=_range(began, ended), began=span_text(began, ended), still=still)
 
 
 def _range(start: datetime, end: datetime) -> str:
     if end - start < timedelta(seconds=1):
         return instant_text(start)
-    return f"{start:%Y-%m-%d %H:%M:%S} – {f'{end:%H:%M:%S}' if start.date() == end.date() else f'{end:%Y-%m-%d %H:%M:%S}'} UTC"
+    return message(
+        "{start:name} – {words:name} UTC",
+        start=f"{start:%Y-%m-%d %H:%M:%S}",
+        words=f"{end:%H:%M:%S}" if start.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}",
+    )
 
 
 def _causes(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> tuple[Point, ...]:
@@ -166,29 +207,45 @@ def _causes(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> 
     if points:
         return tuple(points)
     if any(story.checkpoints.failed or story.restarts for story in stories):
-        return (Point("Not known", "No rule named a cause. The time line, exceptions and log excerpts below are all there is."),)
-    return (Point("None found", "No rule fired on these jobs in this time."),)
+        return (
+            Point(
+                message("Not known"), message("No rule named a cause. The time line, exceptions and log excerpts below are all there is.")
+            ),
+        )
+    return (Point(message("None found"), message("No rule fired on these jobs in this time.")),)
 
 
 def _cause(finding: ReportedFinding) -> str:
     shows_way = len(finding.path) > 1 and finding.rule.startswith("pressure.")
-    way = f" The way: {' → '.join(finding.path)}." if shows_way else ""
+    way = message(" The way: {join:name}.", join=" → ".join(finding.path)) if shows_way else ""
     return finding.cause + way
 
 
 def _lead(finding: ReportedFinding, stories: Sequence[JobStory]) -> str:
-    return f"{finding.job_name}: {finding.title}" if len(stories) > 1 and finding.job_id else finding.title
+    return (
+        message("{job_name:name}: {title:text}", job_name=finding.job_name, title=finding.title)
+        if len(stories) > 1 and finding.job_id
+        else finding.title
+    )
 
 
 def _actions(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> tuple[Point, ...]:
     steps: dict[str, Point] = {}
     for one in _one_of_each(notable, stories):
-        steps.setdefault(one.next_step, Point(one.rule_title if len(stories) < 2 else f"{one.job_name}: {one.rule_title}", one.next_step))
+        steps.setdefault(
+            one.next_step,
+            Point(
+                one.rule_title
+                if len(stories) < 2
+                else message("{job_name:name}: {rule_title:text}", job_name=one.job_name, rule_title=one.rule_title),
+                one.next_step,
+            ),
+        )
     if steps:
         return tuple(steps.values())[:MOST_ACTIONS]
     if any(story.exceptions for story in stories):
-        return (Point("Exceptions", "Start with the exceptions below: they say what was thrown, where and how often."),)
-    return (Point("Nothing", "There is nothing to act on."),)
+        return (Point(message("Exceptions"), message("Start with the exceptions below: they say what was thrown, where and how often.")),)
+    return (Point(message("Nothing"), message("There is nothing to act on.")),)
 
 
 def _one_of_each(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> list[ReportedFinding]:
@@ -205,58 +262,112 @@ def _impact(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> 
         before = f"{story.name}: " if several else ""
         lines = _cost(story, of_job(notable, story.cluster, story.job_id))
         said += [before + line for line in (lines[:1] if several else lines)]
-    return tuple(said) or ("None: no checkpoint failed and no job restarted.",)
+    return tuple(said) or (message("None: no checkpoint failed and no job restarted."),)
 
 
 def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
     figures, said = story.checkpoints, _downtime(story)
     gap_ms, interval_ms = figures.longest_gap_ms, figures.interval_ms
-    due = f" (one is due every {duration_text(interval_ms)})" if interval_ms else ""
+    due = message(" (one is due every {interval_ms:name})", interval_ms=duration_text(interval_ms)) if interval_ms else ""
     begins_well = figures.gap_is_first and not figures.failed and not story.restarts
     least_ms = max(_LONG_GAPS * (interval_ms or 0), _FIRST_MS if begins_well else 0)
     is_long = gap_ms is not None and gap_ms > least_ms
     if is_long and figures.gap_from and figures.gap_to:
         said.append(
-            f"No checkpoint completed for {duration_text(gap_ms)}, {_range(figures.gap_from, figures.gap_to)}{due}; "
-            "a failure at its end would have replayed all of it."
+            message(
+                "No checkpoint completed for {gap_ms:name}, {range:name}{due:message}; a failure at its end would have replayed all of it.",
+                gap_ms=duration_text(gap_ms),
+                range=_range(figures.gap_from, figures.gap_to),
+                due=due,
+            )
         )
     if figures.failed:
-        longest = f"; the longest time without a new one was {duration_text(gap_ms)}{due}" if gap_ms is not None and not is_long else ""
-        said.append(f"{wording.count_text(figures.failed, 'recovery point')} lost{longest}.")
+        longest = (
+            message("; the longest time without a new one was {gap_ms:name}{due:message}", gap_ms=duration_text(gap_ms), due=due)
+            if gap_ms is not None and not is_long
+            else ""
+        )
+        said.append(
+            message(
+                "{failed:message} lost{longest:message}.",
+                failed=plural(figures.failed, "{count:count} recovery point", "{count:count} recovery points"),
+                longest=longest,
+            )
+        )
     if figures.wasted_bytes:
-        unknown = f"; of {figures.wasted_unknown} more it is not known" if figures.wasted_unknown else ""
-        said.append(f"{bytes_text(figures.wasted_bytes)} were uploaded in vain, for checkpoints that did not complete{unknown}.")
+        unknown = (
+            message("; of {wasted_unknown:number} more it is not known", wasted_unknown=figures.wasted_unknown)
+            if figures.wasted_unknown
+            else ""
+        )
+        said.append(
+            message(
+                "{wasted_bytes:name} were uploaded in vain, for checkpoints that did not complete{unknown:message}.",
+                wasted_bytes=bytes_text(figures.wasted_bytes),
+                unknown=unknown,
+            )
+        )
     excess = sum(one.excess_bytes or 0 for one in notable)
     if excess:
-        said.append(f"{bytes_text(excess)} were uploaded in excess.")
+        said.append(message("{excess:name} were uploaded in excess.", excess=bytes_text(excess)))
     for one in notable:
         if one.rule in ("pressure.root", "pressure.outbound") and one.last_seen > one.first_seen:
-            said.append(f"Records were back-pressured by {one.subject} for at least {span_text(one.first_seen, one.last_seen)}.")
+            said.append(
+                message(
+                    "Records were back-pressured by {subject:name} for at least {first_seen:name}.",
+                    subject=one.subject,
+                    first_seen=span_text(one.first_seen, one.last_seen),
+                )
+            )
     if story.state == "FAILED":
-        said.append("The job is gone: it failed for good and does not come back by itself.")
+        said.append(message("The job is gone: it failed for good and does not come back by itself."))
     return said
 
 
 def _downtime(story: JobStory) -> list[str]:
     """How long it was down, outage by outage, and what it processed again."""
     if not story.outages:
-        return [f"It restarted {_times(story.restarts)}; for how long its tasks were down is not known."] if story.restarts else []
+        return (
+            [message("It restarted {times:message}; for how long its tasks were down is not known.", times=_times(story.restarts))]
+            if story.restarts
+            else []
+        )
     known = [one for one in story.outages if one.downtime_ms is not None]
     least = [one for one in story.outages if one.downtime_ms is None]
-    said = []
+    said: list[str] = []
     if known:
-        each = ", ".join(f"{one.at:%H:%M:%S} UTC {duration_text(one.downtime_ms)}" for one in known[:MOST_OUTAGES])
-        more = f" and {len(known) - MOST_OUTAGES} more" if len(known) > MOST_OUTAGES else ""
-        times = wording.count_text(len(known), "outage")
-        said.append(f"Down for {duration_text(sum(one.downtime_ms or 0 for one in known))} in {times}: {each}{more}.")
+        each = join_messages(
+            (
+                message("{at:name} UTC {downtime_ms:name}", at=f"{one.at:%H:%M:%S}", downtime_ms=duration_text(one.downtime_ms))
+                for one in known[:MOST_OUTAGES]
+            ),
+            ", ",
+        )
+        more = message(" and {known:number} more", known=len(known) - MOST_OUTAGES) if len(known) > MOST_OUTAGES else ""
+        times = plural(len(known), "{count:count} outage", "{count:count} outages")
+        said.append(
+            message(
+                "Down for {sum:name} in {times:message}: {each:message}{more:message}.",
+                sum=duration_text(sum(one.downtime_ms or 0 for one in known)),
+                times=times,
+                each=each,
+                more=more,
+            )
+        )
     if least:
         at_least_ms = sum(one.at_least_ms or 0 for one in least)
-        certain = f", at least {duration_text(at_least_ms)} in all" if at_least_ms else ""
-        said.append(f"For {wording.count_text(len(least), 'restart')} it is not known when all tasks ran again{certain}.")
+        certain = message(", at least {at_least_ms:name} in all", at_least_ms=duration_text(at_least_ms)) if at_least_ms else ""
+        said.append(
+            message(
+                "For {least:message} it is not known when all tasks ran again{certain:message}.",
+                least=plural(len(least), "{count:count} restart", "{count:count} restarts"),
+                certain=certain,
+            )
+        )
     again = [one.reprocessed_ms for one in story.outages if one.reprocessed_ms is not None]
     if again:
-        oldest = f"the restored checkpoints were up to {duration_text(max(again))} old"
-        said.append(f"Processed again: the records of {duration_text(sum(again))}; {oldest}.")
+        oldest = message("the restored checkpoints were up to {max:name} old", max=duration_text(max(again)))
+        said.append(message("Processed again: the records of {sum:name}; {oldest:message}.", sum=duration_text(sum(again)), oldest=oldest))
     return said
 
 
@@ -266,28 +377,40 @@ def _kpis(stories: Sequence[JobStory], notable: Sequence[ReportedFinding], alert
     longest = max(gaps, key=lambda one: one.longest_gap_ms or 0, default=None)
     restarts = sum(one.restarts for one in stories)
     down_ms = sum(outage.downtime_ms or outage.at_least_ms or 0 for one in stories for outage in one.outages)
-    down = f"down for {duration_text(down_ms)}" if down_ms else "in this time"
+    down = message("down for {down_ms:name}", down_ms=duration_text(down_ms)) if down_ms else message("in this time")
     critical = sum(one.severity == "critical" for one in notable)
     acknowledged = sum(bool(one.acknowledged_by) for one in alerts)
-    due = f"due every {duration_text(longest.interval_ms)}" if longest and longest.interval_ms else "or from the start to the first"
+    due = (
+        message("due every {interval_ms:name}", interval_ms=duration_text(longest.interval_ms))
+        if longest and longest.interval_ms
+        else message("or from the start to the first")
+    )
     return (
         Kpi(
-            "Checkpoints failed",
-            f"{count_text(failed)} of {count_text(settled)}",
-            percent_text(failed / settled) if settled else "none ended",
-            "crit" if failed else "",
+            message("Checkpoints failed"),
+            message("{failed:name} of {settled:name}", failed=count_text(failed), settled=count_text(settled)),
+            percent_text(failed / settled) if settled else message("none ended"),
+            message("crit") if failed else "",
         ),
-        Kpi("Longest without recovery point", duration_text(longest.longest_gap_ms) if longest else "–", due if longest else "not known"),
-        Kpi("Restarts", count_text(restarts), down, "warn" if restarts else ""),
         Kpi(
-            "Findings",
-            count_text(len(notable)),
-            f"{critical} critical, {len(notable) - critical} warning",
-            "crit" if critical else "warn" if notable else "",
+            message("Longest without recovery point"),
+            duration_text(longest.longest_gap_ms) if longest else "–",
+            due if longest else message("not known"),
         ),
-        Kpi("Alerts", count_text(len(alerts)), f"{acknowledged} acknowledged" if alerts else "none fired"),
+        Kpi(message("Restarts"), count_text(restarts), down, message("warn") if restarts else ""),
+        Kpi(
+            message("Findings"),
+            count_text(len(notable)),
+            message("{critical:number} critical, {notable:number} warning", critical=critical, notable=len(notable) - critical),
+            message("crit") if critical else message("warn") if notable else "",
+        ),
+        Kpi(
+            message("Alerts"),
+            count_text(len(alerts)),
+            message("{acknowledged:number} acknowledged", acknowledged=acknowledged) if alerts else message("none fired"),
+        ),
     )
 
 
 def _times(count: int) -> str:
-    return "once" if count == 1 else "twice" if count == 2 else f"{count_text(count)} times"
+    return "once" if count == 1 else "twice" if count == 2 else message("{count:name} times", count=count_text(count))

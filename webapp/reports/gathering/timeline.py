@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from ingest.messages import join_messages, message
 from webapp.checkpoints.reasons import in_words
 from webapp.lib.quantities import bytes_text, duration_text
 from webapp.reports.document import ChartMark, JobStory, Moment, ReportedAlert, ReportedFinding
@@ -52,13 +53,22 @@ def of_job(story: JobStory, outlines: Sequence[Outline]) -> Iterator[Moment]:
             yield Moment(mark.at, mark.kind, tone, _marked(mark), job_name=story.name)
     for one in story.exceptions:
         where = " on ".join(filter(None, (one.task, one.host)))
-        more = f"; {one.more} more of its name before" if one.more else ""
-        yield Moment(one.at, "exception", "crit", f"Exception {one.name}", f"in {where}{more}", job_name=story.name)
+        more = message("; {more:number} more of its name before", more=one.more) if one.more else ""
+        yield Moment(
+            one.at,
+            "exception",
+            "crit",
+            message("Exception {name:name}", name=one.name),
+            message("in {where:name}{more:message}", where=where, more=more),
+            job_name=story.name,
+        )
     for line in story.logs:
         if belongs_to_timeline(line):
             tone = "crit" if line.level in ("ERROR", "FATAL") else "warn"
             said = " · ".join(filter(None, (line.where, line.text.partition("\n")[0])))
-            yield Moment(line.at, "log", tone, f"Log: {line.kind.replace('_', ' ')}", said, job_name=story.name)
+            yield Moment(
+                line.at, "log", tone, message("Log: {replace:name}", replace=line.kind.replace("_", " ")), said, job_name=story.name
+            )
 
 
 def _marked(mark: ChartMark) -> str:
@@ -83,12 +93,20 @@ def _of_checkpoints(outlines: Sequence[Outline], name: str) -> Iterator[Moment]:
         yield _run(run, own, name)
         after = next((one for one in own if one.outcome == "completed" and one.trigger_time > run[-1].trigger_time), None)
         if after is not None and len(run) > 1:
-            took = f"It took {duration_text(after.end_to_end_ms)}." if after.end_to_end_ms is not None else ""
+            took = (
+                message("It took {end_to_end_ms:name}.", end_to_end_ms=duration_text(after.end_to_end_ms))
+                if after.end_to_end_ms is not None
+                else ""
+            )
             yield Moment(
                 after.ended_at,
                 "recovered",
                 "ok",
-                f"Checkpoint {after.checkpoint_id} completed, the first after {len(run)} failures",
+                message(
+                    "Checkpoint {checkpoint_id:number} completed, the first after {run:number} failures",
+                    checkpoint_id=after.checkpoint_id,
+                    run=len(run),
+                ),
                 took,
                 job_name=name,
             )
@@ -97,19 +115,44 @@ def _of_checkpoints(outlines: Sequence[Outline], name: str) -> Iterator[Moment]:
 def _run(run: Sequence[Outline], own: Sequence[Outline], name: str) -> Moment:
     first, last = run[0], run[-1]
     between = sum(first.trigger_time < one.trigger_time < last.trigger_time and one.outcome == "completed" for one in own)
-    detail = " ".join(filter(None, (in_words(first.reason, ""), f"{between} completed between them." if between else "")))
+    detail = join_messages(
+        filter(None, (in_words(first.reason, ""), message("{between:number} completed between them.", between=between) if between else "")),
+        " ",
+    )
     if len(run) == 1:
-        return Moment(first.ended_at, "checkpoint", "crit", f"Checkpoint {first.checkpoint_id} {first.outcome}", detail, job_name=name)
-    title = f"{len(run)} checkpoints {first.outcome}: {first.checkpoint_id} to {last.checkpoint_id}"
+        return Moment(
+            first.ended_at,
+            "checkpoint",
+            "crit",
+            message("Checkpoint {checkpoint_id:number} {outcome:name}", checkpoint_id=first.checkpoint_id, outcome=first.outcome),
+            detail,
+            job_name=name,
+        )
+    title = message(
+        "{run:number} checkpoints {outcome:name}: {checkpoint_id:number} to {checkpoint_id2:number}",
+        run=len(run),
+        outcome=first.outcome,
+        checkpoint_id=first.checkpoint_id,
+        checkpoint_id2=last.checkpoint_id,
+    )
     return Moment(first.ended_at, "checkpoint", "crit", title, detail, last.ended_at, name)
 
 
 def _savepoint(one: Outline, name: str) -> Moment:
-    took = [f"took {duration_text(one.end_to_end_ms)}"] if one.end_to_end_ms is not None else []
-    wrote = [f"wrote {bytes_text(one.checkpointed_bytes)}"] if one.checkpointed_bytes is not None else []
+    took = [message("took {end_to_end_ms:name}", end_to_end_ms=duration_text(one.end_to_end_ms))] if one.end_to_end_ms is not None else []
+    wrote = (
+        [message("wrote {checkpointed_bytes:name}", checkpointed_bytes=bytes_text(one.checkpointed_bytes))]
+        if one.checkpointed_bytes is not None
+        else []
+    )
     tone = "crit" if one.failed else "done"
     return Moment(
-        one.ended_at, "savepoint", tone, f"Savepoint {one.checkpoint_id} {one.outcome}", ", ".join([*took, *wrote]), job_name=name
+        one.ended_at,
+        "savepoint",
+        tone,
+        message("Savepoint {checkpoint_id:number} {outcome:name}", checkpoint_id=one.checkpoint_id, outcome=one.outcome),
+        join_messages([*took, *wrote], ", "),
+        job_name=name,
     )
 
 
@@ -117,24 +160,40 @@ def _of_finding(finding: ReportedFinding) -> Moment:
     tone = _TONE_OF_SEVERITY.get(finding.severity, "done")
     kind = "pressure" if finding.rule.startswith("pressure.") else "finding"
     until = finding.last_seen if finding.last_seen > finding.first_seen else None
-    detail = f"{finding.rule_title}. Still open." if finding.is_open else f"{finding.rule_title}."
-    return Moment(finding.first_seen, kind, tone, f"Found: {finding.title}", detail, until, finding.job_name if finding.job_id else "")
+    detail = (
+        message("{rule_title:text}. Still open.", rule_title=finding.rule_title)
+        if finding.is_open
+        else message("{rule_title:text}.", rule_title=finding.rule_title)
+    )
+    return Moment(
+        finding.first_seen,
+        kind,
+        tone,
+        message("Found: {title:text}", title=finding.title),
+        detail,
+        until,
+        finding.job_name if finding.job_id else "",
+    )
 
 
 def _of_alert(alert: ReportedAlert) -> Iterable[Moment]:
     if alert.fired_at:
         tone = _TONE_OF_SEVERITY.get(alert.severity, "done")
-        again = f"It fired {alert.firings} times." if alert.firings > 1 else ""
-        yield Moment(alert.fired_at, "alert", tone, f"Alert fired: {alert.title}", again, job_name=alert.job_name)
+        again = message("It fired {firings:number} times.", firings=alert.firings) if alert.firings > 1 else ""
+        yield Moment(alert.fired_at, "alert", tone, message("Alert fired: {title:text}", title=alert.title), again, job_name=alert.job_name)
     if alert.acknowledged_at:
         said = f"“{alert.comment}”" if alert.comment else ""
         yield Moment(
             alert.acknowledged_at,
             "alert",
             "done",
-            f"{alert.acknowledged_by or 'Somebody'} acknowledged: {alert.title}",
+            message(
+                "{acknowledged_by:name} acknowledged: {title:text}",
+                acknowledged_by=alert.acknowledged_by or "Somebody",
+                title=alert.title,
+            ),
             said,
             job_name=alert.job_name,
         )
     if alert.resolved_at:
-        yield Moment(alert.resolved_at, "alert", "ok", f"Alert resolved: {alert.title}", job_name=alert.job_name)
+        yield Moment(alert.resolved_at, "alert", "ok", message("Alert resolved: {title:text}", title=alert.title), job_name=alert.job_name)

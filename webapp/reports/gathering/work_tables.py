@@ -3,18 +3,17 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from ingest.messages import message
 from webapp.backend import words as of_backend
 from webapp.backend.job_backend import OF_ROCKSDB, job_backend
 from webapp.exactly_once import words as of_transactions
 from webapp.exactly_once.job_transactions import job_transactions
 from webapp.fleet.models import JobCurrent
-from webapp.in_flight import words as of_flight
-from webapp.in_flight.job_in_flight import job_in_flight
 from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.replication.job_replication import job_replication
 from webapp.reports import texts
 from webapp.reports.document import Table
-from webapp.reports.gathering import busy_vertices, state_expiry
+from webapp.reports.gathering import analysis_tables, busy_vertices, state_expiry
 from webapp.reports.gathering.scope import ReportScope
 from webapp.resources import words as of_resources
 from webapp.resources.lookup import look_up_resources
@@ -30,7 +29,7 @@ def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table
     yield from _backend(job, at)
     yield from state_expiry.tables(job)
     yield from _transactions(job, scope)
-    yield from _in_flight(job, at)
+    yield from analysis_tables.tables(job, scope.start, at, now)
     yield from _replication(job, now)
     dumped = job_threads(job, at, now)
     yield from busy_vertices.tables(job, scope, dumped)
@@ -46,8 +45,8 @@ def _resources(job: JobCurrent, at: datetime) -> Iterator[Table]:
         for part in found.parts
         if part.configured_bytes
     ]
-    columns = ("Memory of a TaskManager", "Configured", "Used", "State", "Option")
-    yield Table("Resources", columns, tuple(rows), (1, 2), of_resources.verdict(found).sentence)
+    columns = (message("Memory of a TaskManager"), message("Configured"), message("Used"), message("State"), message("Option"))
+    yield Table(message("Resources"), columns, tuple(rows), (1, 2), of_resources.verdict(found).sentence)
 
 
 def _backend(job: JobCurrent, at: datetime) -> Iterator[Table]:
@@ -58,15 +57,21 @@ def _backend(job: JobCurrent, at: datetime) -> Iterator[Table]:
     rows = [
         (
             texts.name(one.name),
-            f"{one.stalled} of {one.samples}" if one.samples else "unknown",
+            message("{stalled:number} of {samples:number}", stalled=one.stalled, samples=one.samples) if one.samples else "unknown",
             _known(one.newest["level0_files"]),
             bytes_text(one.newest["memtable_bytes"]),
             bytes_text(one.newest["sst_bytes"]),
         )
         for one in of_rocksdb[:MOST_ROWS]
     ]
-    columns = ("Vertex", "Samples with a stall", "Files in level 0", "Write buffers", "Files on disk")
-    yield Table("State backend", columns, tuple(rows), (2, 3, 4), texts.bounded(of_backend.verdict(found).word))
+    columns = (
+        message("Vertex"),
+        message("Samples with a stall"),
+        message("Files in level 0"),
+        message("Write buffers"),
+        message("Files on disk"),
+    )
+    yield Table(message("State backend"), columns, tuple(rows), (2, 3, 4), texts.bounded(of_backend.verdict(found).word))
 
 
 def _transactions(job: JobCurrent, scope: ReportScope) -> Iterator[Table]:
@@ -76,28 +81,18 @@ def _transactions(job: JobCurrent, scope: ReportScope) -> Iterator[Table]:
         return
     rows = (
         ("Time-out", duration_text(sinks.timeout_ms)),
-        ("Longest that one was open", duration_text(sinks.open_ms)),
-        ("Longest restart", duration_text(sinks.restart_ms)),
-        ("Logged as lost", count_text(len(sinks.lost))),
+        (message("Longest that one was open"), duration_text(sinks.open_ms)),
+        (message("Longest restart"), duration_text(sinks.restart_ms)),
+        (message("Logged as lost"), count_text(len(sinks.lost))),
     )
-    yield Table("Exactly-once", ("Of a transaction", "Time"), rows, (1,), of_transactions.verdict(found).word)
-
-
-def _in_flight(job: JobCurrent, at: datetime) -> Iterator[Table]:
-    found = job_in_flight(job, at)
-    if not found.persisted_bytes or found.vertices is None:
-        return
-    most = sorted(found.vertices, key=lambda one: -(one.inputs + one.outputs))[:MOST_ROWS]
-    size = found.segment_bytes
-    rows = [(texts.name(one.name), bytes_text(one.inputs * size), bytes_text(one.outputs * size)) for one in most]
-    yield Table("In flight", ("Vertex", "Before it at most", "Behind it at most"), tuple(rows), (1, 2), of_flight.sentence(found))
+    yield Table(message("Exactly-once"), (message("Of a transaction"), message("Time")), rows, (1,), of_transactions.verdict(found).word)
 
 
 _COPY_WORDS = {
-    "no copy yet": "There is no copy yet",
-    "last try failed": "The last try failed",
-    "complete": "The copy is complete",
-    "stopped": "Copying is stopped",
+    "no copy yet": message("There is no copy yet"),
+    "last try failed": message("The last try failed"),
+    "complete": message("The copy is complete"),
+    "stopped": message("Copying is stopped"),
 }
 
 
@@ -108,12 +103,12 @@ def _replication(job: JobCurrent, now: datetime) -> Iterator[Table]:
     copy = found.replica
     rows = (
         ("State", _COPY_WORDS.get(found.badge.english, found.badge.english)),
-        ("Behind its origin", duration_text(found.lag_ms)),
+        (message("Behind its origin"), duration_text(found.lag_ms)),
         ("Checkpoint", _known(copy.checkpoint_id)),
-        ("Restore from", texts.bounded(copy.location or "–")),
+        (message("Restore from"), texts.bounded(copy.location or "–")),
     )
-    note = texts.bounded(f"The last try failed: {copy.trouble}") if copy.trouble else ""
-    yield Table("Copy of its checkpoints", ("As of the report", ""), rows, (), note)
+    note = texts.bounded(message("The last try failed: {trouble:text}", trouble=str(copy.trouble))) if copy.trouble else ""
+    yield Table(message("Copy of its checkpoints"), (message("As of the report"), ""), rows, (), note)
 
 
 def _threads(scope: ReportScope, dumped: JobThreads) -> Iterator[Table]:
@@ -123,8 +118,10 @@ def _threads(scope: ReportScope, dumped: JobThreads) -> Iterator[Table]:
         if one.row and one.row.taken_at and scope.start <= one.row.taken_at <= scope.end:
             rows += [(texts.name(task.thread.name), texts.bounded(task.does), str(task.in_a_row)) for task in one.of_job]
     if rows:
-        left_out = f"{len(rows) - MOST_ROWS:,} more are on the page Threads." if len(rows) > MOST_ROWS else ""
-        yield Table("Threads", ("Task", "Does", "Dumps in a row"), tuple(rows[:MOST_ROWS]), (2,), left_out)
+        left_out = message("{rows:count} more are on the page Threads.", rows=len(rows) - MOST_ROWS) if len(rows) > MOST_ROWS else ""
+        yield Table(
+            message("Threads"), (message("Task"), message("Does"), message("Dumps in a row")), tuple(rows[:MOST_ROWS]), (2,), left_out
+        )
 
 
 def _known(value: int | None) -> str:

@@ -6,12 +6,11 @@ from django.utils.translation import gettext
 
 from webapp.lib.filters import words
 from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
+from webapp.messages.rendering import localised
 from webapp.reports.document import Document, Moment, Point, ReportedFinding
 from webapp.reports.presentation import PresentedReport, shown
 from webapp.reports.renderers.markdown_job import job_lines
 from webapp.reports.renderers.markdown_parts import part, plain, shown_table, table, told
-from webapp.wording.filters import names_of
-from webapp.wording.translation import translated
 
 MOST_MOMENTS = 60
 _MARKS = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
@@ -40,7 +39,7 @@ def _lines(document: Document) -> Iterator[str]:
     if document.alerts:
         rows = [
             (
-                translated(alert.title, names_of(about)),
+                localised(alert.title),
                 words(alert.state),
                 day_and_clock_text(alert.fired_at),
                 day_and_clock_text(alert.resolved_at),
@@ -91,8 +90,7 @@ def _at(moment: Moment) -> str:
 
 def _said(moment: Moment, about: PresentedReport) -> str:
     job = f" ({moment.job_name})" if about.several and moment.job_name else ""
-    names = names_of(about)
-    return " · ".join(filter(None, (translated(moment.title, names) + job, translated(moment.detail, names))))
+    return " · ".join(filter(None, (localised(moment.title) + job, localised(moment.detail))))
 
 
 def _finding(finding: ReportedFinding) -> Iterator[str]:
@@ -101,7 +99,7 @@ def _finding(finding: ReportedFinding) -> Iterator[str]:
     seen = f"{day_and_clock_text(finding.first_seen)} – {day_and_clock_text(finding.last_seen)} UTC"
     yield gettext("%(severity)s, confidence %(confidence)s, `%(rule)s`, %(seen)s") % {
         "severity": gettext(finding.severity),
-        "confidence": translated(finding.confidence),
+        "confidence": localised(finding.confidence),
         "rule": finding.rule,
         "seen": seen,
     }

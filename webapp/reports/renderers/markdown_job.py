@@ -8,10 +8,10 @@ from webapp.lib.filters import words
 from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
 from webapp.lib.outage import Outage
 from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.messages.rendering import localised
 from webapp.reports.document import JobStory, ReportedMissingFile, ReportedStart
 from webapp.reports.presentation import PresentedReport
 from webapp.reports.renderers.markdown_parts import block, code, part, plain, shown_table, table, told
-from webapp.wording.translation import translated
 
 MOST_EXCERPTS = 12
 
@@ -87,7 +87,7 @@ def _missing(lost: ReportedMissingFile) -> Iterator[str]:
         "gone": instant_text(lost.gone_by),
     }
     yield ""
-    causes = [[translated(cell) for cell in row] for row in lost.causes]
+    causes = [[localised(cell) for cell in row] for row in lost.causes]
     yield from table(gettext("What may have deleted it"), (gettext("Cause"), gettext("Verdict"), gettext("Why")), causes)
 
 
@@ -101,7 +101,7 @@ def _start(one: ReportedStart) -> tuple[str, ...]:
     held_up = {"ms": duration_text(one.held_up_ms), "task": one.held_up_by}
     by = gettext("%(ms)s by %(task)s") % held_up if one.held_up_by else "–"
     took = duration_text(one.total_ms), duration_text(one.usual_ms)
-    return day_and_clock_text(one.at), translated(one.kind), *took, _parts(one.parts), count_text(one.tasks), by
+    return day_and_clock_text(one.at), localised(one.kind), *took, _parts(one.parts), count_text(one.tasks), by
 
 
 def _parts(parts: Iterable[tuple[str, float]]) -> str:

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 
 from django.utils.translation import gettext
 
+from webapp.messages.rendering import localised
 from webapp.reports.document import Table
 from webapp.reports.presentation import PresentedReport
-from webapp.wording.filters import names_of
-from webapp.wording.translation import translated
 
 
 def plain(text: object) -> str:
@@ -25,7 +24,7 @@ def plain(text: object) -> str:
 
 def told(text: object, of: object = None) -> str:
     """A sentence of the document in the language that is active; ``of``: what has the names that it may hold."""
-    return plain(translated(str(text), names_of(of)))
+    return plain(localised(str(text)))
 
 
 def part(title: str, lines: Iterable[str], *, gap: bool = False) -> Iterator[str]:
@@ -50,10 +49,9 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], emp
 
 
 def shown_table(shown: Table, about: PresentedReport) -> Iterator[str]:
-    names = names_of(about)
-    rows = [[translated(cell, names) for cell in row] for row in shown.rows]
-    note, empty = translated(shown.note, names), translated(shown.empty)
-    yield from table(translated(shown.title), [translated(one) for one in shown.columns], rows, empty, note)
+    rows = [[localised(cell) for cell in row] for row in shown.rows]
+    note, empty = localised(shown.note), localised(shown.empty)
+    yield from table(localised(shown.title), [localised(one) for one in shown.columns], rows, empty, note)
 
 
 def block(lines: Iterable[str]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import IO
 
 from django.conf import settings
 
+from ingest.messages import message
 from ingest.parent_death import leashed
 from webapp.reports.document import Document
 from webapp.reports.renderers import html
@@ -23,7 +24,7 @@ SHEET_PX = 688
 """What a sheet of A4 with our margins is wide, at 96 pixels an inch; charts are drawn for it."""
 MOST_BYTES = 64 << 20
 MOST_LOG_BYTES = 1 << 20
-_NO_SANDBOX = "No usable sandbox"
+_NO_SANDBOX = message("No usable sandbox")
 
 
 class NoPdf(Exception):
@@ -35,8 +36,16 @@ def chromium() -> str:
     wanted = settings.WEIR.chromium
     found = shutil.which(wanted) if wanted else next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        missing = f"There is no {wanted} on this machine" if wanted else "There is no Chromium on this machine"
-        raise NoPdf(f"{missing}. Install it, or set WEIR_CHROMIUM to its path; or print the HTML file from any browser.")
+        missing = (
+            message("There is no {wanted:name} on this machine", wanted=str(wanted))
+            if wanted
+            else message("There is no Chromium on this machine")
+        )
+        raise NoPdf(
+            message(
+                "{missing:message}. Install it, or set WEIR_CHROMIUM to its path; or print the HTML file from any browser.", missing=missing
+            )
+        )
     return found
 
 
@@ -50,7 +59,12 @@ def render(document: Document) -> bytes:
         if _NO_SANDBOX in reason:
             reason = _print(browser, page, printed, sandbox=False)
         if not printed.is_file() or not 0 < printed.stat().st_size <= MOST_BYTES:
-            raise NoPdf(f"Chromium printed nothing: {reason or 'it did not say why'}. Print the HTML file from any browser instead.")
+            raise NoPdf(
+                message(
+                    "Chromium printed nothing: {reason:name}. Print the HTML file from any browser instead.",
+                    reason=reason or message("it did not say why"),
+                )
+            )
         return printed.read_bytes()
 
 
@@ -63,10 +77,12 @@ def _print(browser: str, page: Path, printed: Path, *, sandbox: bool) -> str:
         with log.open("wb") as output:
             _run(command, _environment(folder), output)
     except subprocess.TimeoutExpired as error:
-        why = f"It did not end within {WITHIN_S} s and was stopped."
-        raise NoPdf(f"Chromium could not print: {why} Print the HTML file from any browser instead.") from error
+        why = message("It did not end within {within_s:number} s and was stopped.", within_s=WITHIN_S)
+        raise NoPdf(message("Chromium could not print: {why:message} Print the HTML file from any browser instead.", why=why)) from error
     except OSError as error:
-        raise NoPdf(f"Chromium could not print: {error}. Print the HTML file from any browser instead.") from error
+        raise NoPdf(
+            message("Chromium could not print: {error:text}. Print the HTML file from any browser instead.", error=str(error))
+        ) from error
     with log.open("rb") as written:
         lines = written.read(MOST_LOG_BYTES).decode(errors="replace").splitlines()
     messages = [line.strip()[:300] for line in lines if line.strip()]
@@ -95,12 +111,25 @@ def _flags(folder: Path, *, sandbox: bool) -> list[str]:
     # runs nothing but our two scripts and asks nobody for anything.
     unsandboxed = [] if sandbox else ["--no-sandbox"]
     return [
-        "--headless", *unsandboxed, "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-default-browser-check",
-        "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-breakpad",
-        "--proxy-server=127.0.0.1:9", "--host-resolver-rules=MAP * ~NOTFOUND",
-        f"--user-data-dir={folder / 'profile'}", f"--window-size={SHEET_PX},1200", "--hide-scrollbars",
-        "--virtual-time-budget=15000", "--no-pdf-header-footer",
-    ]  # fmt: skip
+        "--headless",
+        *unsandboxed,
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--no-first-run",
+        "--no-default-browser-check",
+        "--disable-extensions",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-breakpad",
+        "--proxy-server=127.0.0.1:9",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={folder / 'profile'}",
+        f"--window-size={SHEET_PX},1200",
+        "--hide-scrollbars",
+        "--virtual-time-budget=15000",
+        "--no-pdf-header-footer",
+    ]
 
 
 def _environment(folder: Path) -> dict[str, str]:

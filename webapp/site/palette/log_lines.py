@@ -18,9 +18,9 @@ from spark_jobs.diagnosis.samples import rule_kind
 from webapp.checkpoints.reasons import in_words
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filters import words
+from webapp.messages.rendering import localised
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
 from webapp.site.palette.hosts import host_address
-from webapp.wording.translation import translated
 
 SHORTEST = 20
 """Shorter texts are names."""
@@ -92,7 +92,7 @@ def _rules(event: LogEvent | None) -> Iterator[Hit]:
     for one in all_rules().values():
         # What a checkpoint became, rules read off its row, which has what lines told: of expired ones, ``checkpoint.expired``.
         if kind in one.reads or one.id == event.kind.replace("_", ".", 1):
-            yield Hit(translated(one.title), reverse("rule", args=[one.id]), gettext("%(id)s judges this") % {"id": one.id})
+            yield Hit(localised(one.title), reverse("rule", args=[one.id]), gettext("%(id)s judges this") % {"id": one.id})
 
 
 def _missing_file(text: str) -> Iterator[Hit]:

@@ -7,9 +7,9 @@ from django.utils.translation import gettext, gettext_noop
 
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.lib import scopes
+from webapp.messages.rendering import localised
 from webapp.site.menu import MENU
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
-from webapp.wording.translation import translated
 
 MORE_PAGES = (
     (gettext_noop("Rules and their runbooks"), "rules"),
@@ -35,7 +35,7 @@ def places(text: str, administers: bool) -> Iterator[Group]:
     rules = [
         Hit(said, reverse("rule", args=[one.id]), one.id)
         for one in all_rules().values()
-        if _has(f"{one.id} {one.title} {(said := translated(one.title))}", words)
+        if _has(f"{one.id} {one.title} {(said := localised(one.title))}", words)
     ]
     if rules:
         yield Group(gettext("Rules"), rules[:MOST_OF_GROUP])

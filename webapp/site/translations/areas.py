@@ -1,10 +1,11 @@
 """Which messages belong to which area: those of a package of ``webapp`` and of the templates of its folders are one catalogue."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from webapp.config.environment import PROJECT_DIR
+from webapp.findings.threshold_names import CONTEXT, all_words
 from webapp.site.translations.extraction import Message, of_code, of_template
 
 LANGUAGE = "zh_Hans"
@@ -12,8 +13,8 @@ FLOOR = "lib"
 OF_FOLDER = {"": FLOOR, "api": FLOOR, "rules": "findings", "documentation": "site", "palette": "site"}
 """Folders of templates that belong to no package of their name; templates beside the folders are of the floor."""
 
-MORE: dict[str, Callable[[], Iterable[Message]]] = {}
-"""Areas that have messages beyond what is marked in templates and code."""
+WITHOUT_DJANGO = "messages"
+"""The area of what ``ingest`` and ``spark_jobs`` say."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,11 @@ class Area:
         for path in sorted((PROJECT_DIR / "webapp" / self.name).rglob("*.py")):
             if "migrations" not in path.parts:
                 yield from of_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
-        yield from MORE.get(self.name, list)()
+        if self.name == WITHOUT_DJANGO:
+            for path in sorted(path for folder in ("ingest", "spark_jobs") for path in (PROJECT_DIR / folder).rglob("*.py")):
+                yield from of_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
+        if self.name == "findings":
+            yield from (Message(words, context=CONTEXT, paths=["spark_jobs/diagnosis"]) for words in all_words())
 
     def _templates(self) -> Iterator[Path]:
         base = PROJECT_DIR / "templates"

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-_PLACEHOLDER = re.compile(r"%%|%\(\w+\)[sdif]|%[sdif]|{\w*}")
+_PLACEHOLDER = re.compile(r"%%|%\(\w+\)[sdif]|%[sdif]|{\w*(?=[:}])")
 _TAG = re.compile(r"<(/?[a-zA-Z][\w-]*)((?:\s[^<>]*)?)/?>")
 _SPOKEN = re.compile(r"""\s(?:title|aria-label|placeholder)=(?:"[^"]*"|'[^']*')""")
 

@@ -11,8 +11,8 @@ from django.template.base import Lexer, TokenType
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 
 _IN_TAGS = re.compile(r"""(?<![\w.])_\((?:"([^"]*)"|'([^']*)')\)""")
-_PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop"}
-_COUNTED = {"ngettext", "ngettext_lazy", "ngettext_noop"}
+_PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop", "message"}
+_COUNTED = {"ngettext", "ngettext_lazy", "ngettext_noop", "plural"}
 _IN_CONTEXT = {"pgettext", "pgettext_lazy"}
 _COUNTED_IN_CONTEXT = {"npgettext", "npgettext_lazy"}
 _DECLARED: dict[str, tuple[int | str, ...]] = {"Badge": (0,), "Control": (1, 2), "MenuEntry": (0, "counts")}
@@ -72,7 +72,7 @@ def _doubled(text: str) -> str:
 
 def of_code(path: str, source: str) -> Iterator[Message]:
     """Raises :class:`NoPlainText` where a text has values in it already."""
-    if not any(name in source for name in ("gettext", "_(", *_DECLARED)):
+    if not any(name in source for name in ("gettext", "_(", "message(", "plural(", *_DECLARED)):
         return
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):

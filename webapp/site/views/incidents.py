@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
+from ingest.figures import count_text
 from spark_jobs.diagnosis.registry import all_rules
-from spark_jobs.diagnosis.wording import count_text
 from webapp.accounts.guards import operators_only
 from webapp.alerting import incident_actions
 from webapp.alerting.badges import badges

@@ -150,5 +150,5 @@ def _load(row: StorageAudit, lease: Lease, record: RunRecord) -> None:
 
 def _failed(row: StorageAudit, error: str) -> None:
     StorageAudit.objects.filter(pk=row.pk).exclude(state=AuditState.LOADED).update(
-        state=AuditState.FAILED, error=error[:4000], finished_at=timezone.now()
+        state=AuditState.FAILED, error=error, finished_at=timezone.now()
     )

@@ -35,7 +35,7 @@ def simulate_asked(lease: Lease, record: RunRecord) -> None:
         try:
             row.result, row.state, row.error = age_rules.simulate(row.audit, row.days, row.below, record), SimulationState.DONE, ""
         except Exception as error:
-            row.state, row.error = SimulationState.FAILED, describe(error)[:4000]
+            row.state, row.error = SimulationState.FAILED, describe(error)
             record.say(f"{row}: {row.error}")
         row.finished_at = timezone.now()
         with lease.writing():

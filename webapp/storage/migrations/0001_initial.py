@@ -4,6 +4,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+import webapp.messages.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -48,8 +50,13 @@ class Migration(migrations.Migration):
                 ("run_dir", models.CharField(blank=True, max_length=1000)),
                 ("manifest_path", models.CharField(blank=True, max_length=1000)),
                 ("files_kept", models.BooleanField(default=True, help_text="its verdicts by file are still on disk")),
-                ("withheld", models.JSONField(blank=True, default=dict, help_text="root → why its attestation does not count this time")),
-                ("error", models.TextField(blank=True)),
+                (
+                    "withheld",
+                    webapp.messages.fields.MessagesField(
+                        blank=True, default=dict, help_text="root → why its attestation does not count this time"
+                    ),
+                ),
+                ("error", webapp.messages.fields.MessageField(blank=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("finished_at", models.DateTimeField(blank=True, null=True)),
                 (
@@ -301,7 +308,7 @@ class Migration(migrations.Migration):
                 ("subject", models.CharField(max_length=1000)),
                 ("reason", models.CharField(max_length=64)),
                 ("root", models.CharField(max_length=1000)),
-                ("detail", models.TextField(null=True)),
+                ("detail", webapp.messages.fields.MessageField(null=True)),
                 (
                     "audit",
                     models.ForeignKey(
@@ -326,7 +333,7 @@ class Migration(migrations.Migration):
                     "result",
                     models.JSONField(blank=True, help_text="root → what would be deleted and which restores would break", null=True),
                 ),
-                ("error", models.TextField(blank=True)),
+                ("error", webapp.messages.fields.MessageField(blank=True)),
                 ("asked_at", models.DateTimeField(auto_now_add=True)),
                 ("finished_at", models.DateTimeField(blank=True, null=True)),
                 (

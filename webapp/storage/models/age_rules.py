@@ -3,6 +3,7 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import fleet_wide
+from webapp.messages.fields import MessageField
 from webapp.storage.choices import SimulationState
 from webapp.storage.models.columns import OfAudit
 
@@ -15,7 +16,7 @@ class AgeRuleResult(OfAudit):
     below = models.CharField(max_length=1000, blank=True, help_text="canonical directory; empty for whole roots")
     state = models.CharField(max_length=16, choices=SimulationState.choices, default=SimulationState.ASKED)
     result = models.JSONField(null=True, blank=True, help_text="root → what would be deleted and which restores would break")
-    error = models.TextField(blank=True)
+    error = MessageField(blank=True)
     asked_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db import models
 
 from webapp.lib.scoped_rows import fleet_wide
+from webapp.messages.fields import MessageField, MessagesField
 from webapp.storage.choices import AuditPurpose, AuditState
 from webapp.storage.querysets import StorageAuditQuerySet
 
@@ -28,8 +29,8 @@ class StorageAudit(models.Model):
     run_dir = models.CharField(max_length=1000, blank=True)
     manifest_path = models.CharField(max_length=1000, blank=True)
     files_kept = models.BooleanField(default=True, help_text="its verdicts by file are still on disk")
-    withheld = models.JSONField(default=dict, blank=True, help_text="root → why its attestation does not count this time")
-    error = models.TextField(blank=True)
+    withheld = MessagesField(default=dict, blank=True, help_text="root → why its attestation does not count this time")
+    error = MessageField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -3,6 +3,7 @@
 from django.db import models
 
 from webapp.lib.scoped_rows import scoped_as
+from webapp.messages.fields import MessageField
 from webapp.storage.models.columns import URI_LENGTH, Amplified, OfAudit, VerdictCounts
 
 
@@ -57,7 +58,7 @@ class AuditDoubt(OfAudit):
     subject = models.CharField(max_length=URI_LENGTH)
     reason = models.CharField(max_length=64)
     root = models.CharField(max_length=URI_LENGTH)
-    detail = models.TextField(null=True)
+    detail = MessageField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["audit", "subject", "reason"], name="storage_doubt_key")]

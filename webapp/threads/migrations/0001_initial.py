@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+import webapp.messages.fields
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -22,7 +24,7 @@ class Migration(migrations.Migration):
                 ("state", models.CharField(max_length=16)),
                 ("deploying_at", models.DateTimeField(help_text="its deployment began")),
                 ("at", models.DateTimeField(help_text="by the JobManager's clock; the dump followed at once")),
-                ("sentence", models.TextField(help_text="what the thread did")),
+                ("sentence", webapp.messages.fields.MessageField(help_text="what the thread did")),
                 ("frames", models.JSONField(default=list)),
             ],
             options={
@@ -51,11 +53,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("answered_at", models.DateTimeField(null=True)),
-                ("note", models.TextField(blank=True, help_text="why there is no dump")),
+                ("note", webapp.messages.fields.MessageField(blank=True, help_text="why there is no dump")),
                 ("taken_at", models.DateTimeField(null=True)),
-                ("threads", models.JSONField(default=list)),
+                ("threads", webapp.messages.fields.MessagesField(default=list)),
                 ("threads_left_out", models.BigIntegerField(default=0)),
-                ("deadlocks", models.JSONField(default=list, help_text="sentences")),
+                ("deadlocks", webapp.messages.fields.MessagesField(default=list, help_text="sentences")),
             ],
             options={
                 "indexes": [

@@ -1,0 +1,281 @@
+"""Sentences for people, as a template and its values.
+
+Code that knows no web framework says what it has to say in a message::
+
+    EXPIRED = "{count:count} checkpoints expired after {timeout_ms:duration}"
+    message(EXPIRED, count=9, timeout_ms=4000)
+
+The template is English and is the msgid of the catalogues of translations. A message is a ``str`` (its
+English text), so logs, exceptions and comparisons need nothing of it. Rows store template and values
+(:func:`to_plain`), and pages render them in their reader's language (``webapp.lib.messages``).
+
+Kinds of placeholders::
+
+    count      int           12,345
+    number     int or float  12345, 0.25, as it is: an id, a port, a factor
+    decimal1   float         1,234.5
+    decimal2   float         0.25
+    duration   ms            25.3 s
+    bytes      bytes         78.2 MB
+    share      0 … 1         31.4 %
+    name       str           of a job, a vertex, a host, a setting; never translated, unless it is a message
+    names      list of str   a, b and c
+    text       str           what Flink, a storage or a file says; never translated, unless it is a message
+    opening    str           as text; in English with a capital letter, since the sentence begins with it
+    message    Message       a part of the sentence; empty for nothing
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from html import escape
+from typing import Any, ClassVar, Self
+
+from ingest.figures import bytes_figure, duration_figure, list_figure, share_figure
+
+LONGEST_NAME = 60
+MOST_LISTED = 3
+_PLACEHOLDER = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_TEMPLATE = "template"
+_PLURAL = "plural"
+_FIGURES: dict[str, Callable[[Any], str]] = {
+    "count": lambda value: f"{value:,.0f}",
+    "number": lambda value: f"{value:g}" if isinstance(value, float) else str(value),
+    "decimal1": lambda value: f"{value:,.1f}",
+    "decimal2": lambda value: f"{value:.2f}",
+    "duration": duration_figure,
+    "bytes": bytes_figure,
+    "share": share_figure,
+}
+KINDS = frozenset({*_FIGURES, "name", "names", "text", "opening", "message"})
+
+Value = int | float | str | list[str]
+
+
+class Message(str):
+    """A sentence, or a part of one: equal to its English text. Made by :func:`message` and :func:`plural`."""
+
+    __slots__ = ("plural", "template", "values")
+
+    in_language: ClassVar[Callable[[str], str]] = staticmethod(str)
+    """How pages render a message; the web layer sets it."""
+
+    template: str
+    plural: str
+    values: Mapping[str, Value]
+
+    def __new__(cls, template: str, values: Mapping[str, Value], plural: str = "") -> Self:
+        parts = placeholders(template)
+        if set(parts) != set(values):
+            raise ValueError(f"{template!r} has values for {sorted(values)}, not for {sorted(parts)}.")
+        for name, kind in parts.items():
+            _check(template, name, kind, values[name])
+        form = plural if plural and _number(values) != 1 else template
+        self = super().__new__(cls, _filled(form, {name: _english(kind, values[name]) for name, kind in parts.items()}))
+        self.template, self.values, self.plural = template, values, plural
+        return self
+
+    @property
+    def number(self) -> int:
+        """What a plural form is chosen by: the first count of the template."""
+        return _number(self.values)
+
+    def __str__(self) -> str:
+        return self
+
+    def lower(self) -> str:
+        """For words in the middle of a sentence; catalogues have them as they were declared."""
+        return self if self.values else Message(super().lower(), {})
+
+    def strip(self, chars: str | None = None) -> str:
+        return super().strip(chars) if chars else Message(self.template.strip(), self.values, self.plural.strip())
+
+    def __html__(self) -> str:
+        """In the language of whoever reads the page: templates ask for it."""
+        return escape(type(self).in_language(self))
+
+    def __add__(self, other: str) -> Message:
+        return join_messages((self, other))
+
+    def __radd__(self, other: str) -> Message:
+        return join_messages((other, self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Message, (self.template, dict(self.values), self.plural)
+
+
+def message(template: str, /, **values: Value) -> Message:
+    """Raises ValueError or TypeError where the values are not those of the template."""
+    return Message(template, values)
+
+
+def plural(count: int, one: str, many: str, **values: Value) -> Message:
+    """Of two templates the one that fits ``count``, which is ``{count:count}`` unless ``values`` are given.
+
+    Catalogues have as many forms as their language. The first int of the values is what is counted.
+    """
+    return Message(one, values or {"count": count}, many)
+
+
+def quoted(text: str) -> Message:
+    """What somebody else says, to stand where a message is due. A message stays what it is."""
+    return text if isinstance(text, Message) else Message("{text:text}", {"text": text})
+
+
+def join_messages(parts: Iterable[str], separator: str = "") -> Message:
+    """Messages and punctuation, one after the other."""
+    said = [part for part in parts if part]
+    template = separator.join(f"{{part{at}:text}}" for at in range(len(said)))
+    return Message(template, {f"part{at}": part for at, part in enumerate(said)})
+
+
+def brief(name: str) -> str:
+    """For sentences: the names of long chains and SQL plans may run to kilobytes."""
+    if isinstance(name, Message) or len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 1].rstrip()}…"
+
+
+def bytes_text(size_bytes: float) -> Message:
+    return Message("{size_bytes:bytes}", {"size_bytes": size_bytes})
+
+
+def ms_text(duration_ms: float) -> Message:
+    return Message("{duration_ms:duration}", {"duration_ms": duration_ms})
+
+
+def share_text(share: float) -> Message:
+    return Message("{share:share}", {"share": share})
+
+
+def list_text(names: Iterable[str], at_most: int = MOST_LISTED) -> Message:
+    """``a, b and 4 more``; empty for nothing."""
+    known = list(names)
+    rest = len(known) - at_most
+    if rest > 0:
+        shown = join_messages(known[:at_most], ", ")
+        return message("{names:message} and {count:count} more", names=shown, count=rest)
+    return Message("{names:names}", {"names": known})
+
+
+def subtask_text(vertex: str | None, subtask: int | None) -> Message:
+    """``enrich/1``: subtasks are counted from 0 as in Flink's REST answers and web page."""
+    name = brief(vertex or message("a task"))
+    if subtask is None:
+        return quoted(name)
+    return Message("{vertex:name}/{subtask:number}", {"vertex": name, "subtask": subtask})
+
+
+@lru_cache(maxsize=8_192)
+def placeholders(template: str) -> dict[str, str]:
+    """Name → kind, in the order of the template. Raises ValueError for a kind that is not known."""
+    found = {name: kind or "text" for name, kind in _PLACEHOLDER.findall(template)}
+    if unknown := set(found.values()) - KINDS:
+        raise ValueError(f"{template!r} has placeholders of unknown kinds: {sorted(unknown)}.")
+    return found
+
+
+def rendered(
+    shown: str,
+    translate: Callable[[Message], str],
+    fill: Callable[[str, Mapping[str, str]], str],
+) -> str:
+    """In another language: ``translate`` gives the template of a message, ``fill`` puts the values in. A plain text stays."""
+    if not isinstance(shown, Message):
+        return shown
+    parts = placeholders(shown.template)
+    texts = {name: _translated(kind, shown.values[name], translate, fill) for name, kind in parts.items()}
+    return fill(translate(shown), texts)
+
+
+def _translated(kind: str, value: Any, translate: Callable[[Message], str], fill: Callable[[str, Mapping[str, str]], str]) -> str:
+    if kind == "bytes" and abs(value) < 1000:
+        return rendered(plural(value, "{count:count} byte", "{count:count} bytes"), translate, fill)
+    if kind == "names":
+        names = [rendered(one, translate, fill) for one in value]
+        return fill(translate(message(", ")), {}).join(names)
+    if isinstance(value, Message):
+        return rendered(value, translate, fill)
+    return _english(kind, value)
+
+
+def to_plain(value: Any) -> Any:
+    """Messages anywhere in lists, tuples and dicts → dicts of JSON: ``{"template": …, "values": {…}}``. The rest stays."""
+    if isinstance(value, Message):
+        plain = {_TEMPLATE: value.template, "values": {name: to_plain(one) for name, one in value.values.items()}}
+        return plain | {_PLURAL: value.plural} if value.plural else plain
+    if isinstance(value, Mapping):
+        return {name: to_plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(one) for one in value]
+    return value
+
+
+def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
+    """The same sentence with other names and quotes in it: without secrets, or fit for a database."""
+    changed = {
+        name: with_texts(one, change)
+        if isinstance(one, Message)
+        else change(one)
+        if isinstance(one, str)
+        else [change(part) for part in one]
+        if isinstance(one, list)
+        else one
+        for name, one in shown.values.items()
+    }
+    return Message(shown.template, changed, shown.plural)
+
+
+def from_plain(value: Any) -> Any:
+    """Inverse of :func:`to_plain`."""
+    if isinstance(value, list):
+        return [from_plain(one) for one in value]
+    if isinstance(value, dict):
+        return as_message({name: from_plain(one) for name, one in value.items()})
+    return value
+
+
+def is_message(plain: Mapping[str, Any]) -> bool:
+    """Whether a decoded object of JSON is what :func:`to_plain` makes of a message."""
+    return {_TEMPLATE, "values"} <= plain.keys() <= {_TEMPLATE, "values", _PLURAL}
+
+
+def as_message(plain: dict[str, Any]) -> Any:
+    """An object hook of JSON readers. A dict that is no message, or whose values do not fit, stays what it is."""
+    if not is_message(plain):
+        return plain
+    try:
+        return Message(plain[_TEMPLATE], plain["values"], plain.get(_PLURAL, ""))
+    except (TypeError, ValueError, AttributeError):
+        return plain
+
+
+def _check(template: str, name: str, kind: str, value: Any) -> None:
+    if kind in _FIGURES:
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+    elif kind == "names":
+        fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    elif kind == "message":
+        fits = isinstance(value, Message) or value == ""
+    else:
+        fits = isinstance(value, str)
+    if not fits:
+        raise TypeError(f"{template!r}: {name} is to be a {kind}, not {value!r}.")
+
+
+def _number(values: Mapping[str, Any]) -> int:
+    return next((value for value in values.values() if isinstance(value, int)), 0)
+
+
+def _english(kind: str, value: Any) -> str:
+    if kind in _FIGURES:
+        return _FIGURES[kind](value)
+    if kind == "names":
+        return list_figure(value)
+    return f"{value[:1].upper()}{value[1:]}" if kind == "opening" else str(value)
+
+
+def _filled(template: str, texts: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda found: texts[found[1]], template)

@@ -1,0 +1,116 @@
+"""Analyses of a job over the API: one list, one document, whose schema follows from the dataclasses."""
+
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from django.urls import URLPattern, path
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from webapp.analyses.document import Asked, Document, Link, Table
+from webapp.analyses.registry import Analysis, all_analyses
+from webapp.analyses.values import plain
+from webapp.fleet.job_lookup import job_or_404, whole_life
+from webapp.fleet.models import JobCurrent
+from webapp.lib.api.filtering import described, given
+from webapp.lib.api.lists import ERRORS, NOT_FOUND
+from webapp.lib.filter_sets import ListFilters
+
+ANY_VALUE = {"nullable": True, "description": "in the unit of its column or fact; null is unknown"}
+LISTED = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in ("name", "title", "summary", "tab")},
+        "required": ["name", "title", "summary", "tab"],
+    },
+}
+
+
+def answered(analysis: Analysis, job: JobCurrent, parameters: ListFilters) -> dict[str, Any]:
+    """The document as JSON takes it, as of when the job was last seen."""
+    at = job.last_seen_at or job.as_of
+    life = whole_life(job, at)
+    document: dict[str, Any] = plain(analysis.answer(job, Asked(life.from_time, at, timezone.now(), parameters)))
+    return {"analysis": analysis.name, "title": analysis.title, "as_of": plain(at), **document}
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """JSON schema of a dataclass of documents."""
+    origin, of = get_origin(kind), get_args(kind)
+    if kind is Link:
+        return {"type": "string"}
+    if origin is Literal:
+        return {"type": "string", "enum": list(of)}
+    if origin in (Union, UnionType):
+        options = [one for one in of if one is not type(None)]
+        if str in options:
+            return dict(ANY_VALUE)
+        if len(options) == 1:
+            return {**schema_of(options[0]), "nullable": True}
+        return {"oneOf": [schema_of(one) for one in options]}
+    if origin is tuple:
+        return {"type": "array", "items": schema_of(of[0])}
+    if is_dataclass(kind):
+        return _object(kind)
+    return {"type": {int: "integer", float: "number", bool: "boolean", datetime: "string"}.get(kind, "string")}
+
+
+def _object(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    properties = {one.name: schema_of(hints[one.name]) for one in fields(kind)}
+    if kind is Table:
+        row = {"type": "object", "additionalProperties": dict(ANY_VALUE), "description": "by the keys of the columns"}
+        properties["rows"] = {"type": "array", "items": row}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def document_schema() -> dict[str, Any]:
+    schema = schema_of(Document)
+    texts = {"analysis": {"type": "string"}, "title": {"type": "string"}, "as_of": {"type": "string", "format": "date-time"}}
+    return {
+        "type": "object",
+        "properties": {**texts, **schema["properties"]},
+        "required": [*texts, *schema["required"]],
+    }
+
+
+class AnalysesView(APIView):
+    @extend_schema(
+        summary="Which analyses there are of a job",
+        operation_id="job_analyses",
+        responses={200: LISTED, **ERRORS, **NOT_FOUND},
+    )
+    def get(self, request: Request, cluster: str, job_id: str) -> Response:
+        job_or_404(cluster, job_id)
+        every = all_analyses().values()
+        return Response([{"name": one.name, "title": one.title, "summary": one.summary, "tab": one.tab} for one in every])
+
+
+def view_of(analysis: Analysis) -> type[APIView]:
+    """A view each, so that the OpenAPI document has its parameters."""
+
+    class AnalysisView(APIView):
+        @extend_schema(
+            summary=f"{analysis.title}: {analysis.summary}",
+            operation_id=f"job_analysis_{analysis.name.replace('-', '_')}",
+            parameters=described(analysis.parameters),
+            responses={200: document_schema(), **ERRORS, **NOT_FOUND},
+        )
+        def get(self, request: Request, cluster: str, job_id: str) -> Response:
+            return Response(answered(analysis, job_or_404(cluster, job_id), given(analysis.parameters, request)))
+
+    return AnalysisView
+
+
+def urlpatterns() -> list[URLPattern]:
+    of_job = "jobs/<name:cluster>/<name:job_id>/analyses"
+    return [
+        path(f"{of_job}/", AnalysesView.as_view(), name="api-job-analyses"),
+        *(path(f"{of_job}/{one.name}/", view_of(one).as_view(), name=f"api-job-analysis-{one.name}") for one in all_analyses().values()),
+    ]

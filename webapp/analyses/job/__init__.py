@@ -1,0 +1,1 @@
+"""One module an analysis; all of them are found by walking this package."""

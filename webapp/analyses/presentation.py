@@ -1,0 +1,62 @@
+"""Blocks of a document as the templates draw them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.analyses.document import Block, Column, Document, Facts, Link, Table, Unit, Value
+from webapp.analyses.values import NUMERIC, shown
+
+
+@dataclass(frozen=True)
+class ShownCell:
+    text: str
+    css: str
+    url: str = ""
+    host: str = ""
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    column: Column
+    css: str
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    table: Table
+    columns: tuple[ShownColumn, ...]
+    rows: tuple[tuple[ShownCell, ...], ...]
+
+    @property
+    def is_cut(self) -> bool:
+        return self.table.total is not None and self.table.total > len(self.rows)
+
+
+def blocks(document: Document) -> Iterator[tuple[str, Any]]:
+    """A template for each block, and what it draws."""
+    for block in document.blocks:
+        yield f"analyses/_{block.kind}.html", _shown(block)
+
+
+def _shown(block: Block) -> Any:
+    if isinstance(block, Facts):
+        return [(fact, shown(fact.value, fact.unit)) for fact in block.facts]
+    if isinstance(block, Table):
+        columns = tuple(ShownColumn(one, _css(one.unit)) for one in block.columns)
+        rows = tuple(tuple(_cell(value, one.unit) for value, one in zip(row, block.columns, strict=True)) for row in block.rows)
+        return ShownTable(block, columns, rows)
+    return block
+
+
+def _cell(value: Value, unit: Unit) -> ShownCell:
+    text, css = shown(value, unit), _css(unit)
+    if isinstance(value, Link):
+        return ShownCell(text, css, value.url)
+    return ShownCell(text, css, host=value if unit == "host" and isinstance(value, str) else "")
+
+
+def _css(unit: Unit) -> str:
+    if unit in NUMERIC:
+        return "n"
+    return {"mono": "mono text", "instant": "nowrap", "flag": "nowrap"}.get(unit, "text")

@@ -1,0 +1,24 @@
+"""What thresholds are called on pages: the words of their keys."""
+
+from django.utils.translation import pgettext
+
+from spark_jobs.diagnosis.registry import all_rules
+from spark_jobs.diagnosis.thresholds import Threshold
+
+CONTEXT = "threshold"
+_UNITS = ("s", "ms", "h", "bytes", "ratio")
+
+
+def words_of_key(threshold: Threshold, rule_id: str) -> str:
+    """Without the unit at its end, which stands beside the figure."""
+    words = threshold.key.removeprefix(f"{rule_id}.").split("_")
+    return " ".join(words[:-1] if len(words) > 1 and words[-1] in _UNITS else words)
+
+
+def threshold_name(threshold: Threshold, rule_id: str) -> str:
+    """In the language of the page."""
+    return pgettext(CONTEXT, words_of_key(threshold, rule_id))
+
+
+def all_words() -> list[str]:
+    return sorted({words_of_key(one, rule.id) for rule in all_rules().values() for one in rule.thresholds})

@@ -1,0 +1,63 @@
+"""Columns that hold messages: template and values as JSON, so that an old row is readable whatever the code says now."""
+
+import json
+from typing import Any
+
+from django.db import models
+
+from ingest.messages import Message, as_message, quoted, to_plain
+
+LONGEST_QUOTE = 4_000
+"""Characters of what somebody else says."""
+
+
+class MessageField(models.TextField):  # type: ignore[type-arg]  # no types of its own at run time
+    """One message. A plain text is stored as what somebody else says."""
+
+    description = "A sentence as its template and its values"
+
+    def from_db_value(self, value: str | None, *_: Any) -> str | None:
+        return decoded(value)
+
+    def get_prep_value(self, value: Any) -> Any:
+        return encoded(value) if isinstance(value, str) else super().get_prep_value(value)
+
+
+class MessagesField(models.JSONField):
+    """A document of JSON with messages anywhere in it."""
+
+    description = "JSON with messages in it"
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{**options, "decoder": MessageDecoder})
+
+    def deconstruct(self) -> Any:
+        name, path, args, options = super().deconstruct()
+        options.pop("decoder", None)
+        return name, path, args, options
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        return super().get_db_prep_value(to_plain(value), connection, prepared)
+
+
+class MessageDecoder(json.JSONDecoder):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(object_hook=as_message, **options)
+
+
+def encoded(text: str) -> str:
+    """Of a message or a plain text, as :class:`MessageField` stores it; nothing stays nothing."""
+    if not isinstance(text, Message):
+        text = text[:LONGEST_QUOTE]
+    return json.dumps(to_plain(quoted(text)), ensure_ascii=False, separators=(",", ":")) if text else ""
+
+
+def decoded(stored: str | None) -> str | None:
+    """A text that is no message is shown as it is."""
+    if not stored:
+        return stored
+    try:
+        found = json.loads(stored, object_hook=as_message)
+    except ValueError:
+        return stored
+    return found if isinstance(found, str) else stored

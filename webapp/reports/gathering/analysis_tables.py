@@ -1,0 +1,35 @@
+"""What analyses add to a report: those with trouble to tell, each its verdict and its first table."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from webapp.analyses import document as analysed
+from webapp.analyses.registry import all_analyses
+from webapp.analyses.values import NUMERIC, shown
+from webapp.fleet.models import JobCurrent
+from webapp.reports import texts
+from webapp.reports.document import Table
+
+MOST_ROWS = 20
+TROUBLED: frozenset[analysed.Tone] = frozenset({"warn", "crit"})
+
+
+def tables(job: JobCurrent, since: datetime, until: datetime, now: datetime) -> Iterator[Table]:
+    for one in all_analyses().values():
+        if not one.in_report:
+            continue
+        document = one.answer(job, analysed.Asked(since, until, now))
+        if document.verdict.tone in TROUBLED:
+            yield _table(one.title, document)
+
+
+def _table(title: str, document: analysed.Document) -> Table:
+    found = next((table for table in document.tables if table.rows), None)
+    if found is None:
+        return Table(title, (), (), note=document.verdict.sentence)
+    numeric = tuple(at for at, column in enumerate(found.columns) if column.unit in NUMERIC)
+    rows = tuple(
+        tuple(texts.bounded(shown(value, column.unit)) for value, column in zip(row, found.columns, strict=True))
+        for row in found.rows[:MOST_ROWS]
+    )
+    return Table(title, tuple(column.name for column in found.columns), rows, numeric, document.verdict.sentence)
