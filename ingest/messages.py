@@ -27,6 +27,7 @@ Kinds of placeholders::
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -211,6 +212,11 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [to_plain(one) for one in value]
     return value
+
+
+def message_document(text: str) -> str:
+    """A message, or what somebody else says, as compact JSON: what columns hold."""
+    return json.dumps(to_plain(quoted(text)), ensure_ascii=False, separators=(",", ":"))
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
