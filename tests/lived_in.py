@@ -9,15 +9,15 @@ import django
 
 django.setup()
 
-from django.contrib.auth import get_user_model
-from django.core.management import call_command
-from django.test import Client
+from django.contrib.auth import get_user_model  # noqa: E402 - after Django
+from django.core.management import call_command  # noqa: E402 - after Django
+from django.test import Client  # noqa: E402 - after Django
 
-from ingest.replay.shipped import recordings
-from webapp.accounts.models import ApiToken
-from webapp.fleet.models import Cluster
-from webapp.fleet.sign_ins import JOBMANAGER
-from webapp.work.models import Manifest
+from ingest.replay.shipped import recordings  # noqa: E402 - after Django
+from webapp.accounts.models import ApiToken  # noqa: E402 - after Django
+from webapp.fleet.models import Cluster  # noqa: E402 - after Django
+from webapp.fleet.sign_ins import JOBMANAGER  # noqa: E402 - after Django
+from webapp.work.models import Manifest  # noqa: E402 - after Django
 
 SECRET = "hunter2-hunter2"
 

@@ -13,11 +13,11 @@ if "WEIR_TEST_HOME" not in os.environ:
 # Tests ask faster than anybody would.
 os.environ["WEIR_REQUESTS_PER_MIN"] = "0"
 
-from webapp.config.settings import *
+from webapp.config.settings import *  # noqa: F403 - the real settings, all of them
 
 # A database in its server of which theirs becomes a copy, before it is migrated.
 if "WEIR_TEST_TEMPLATE" in os.environ:
-    DATABASES["default"]["TEST"] = {"TEMPLATE": os.environ["WEIR_TEST_TEMPLATE"]}
+    DATABASES["default"]["TEST"] = {"TEMPLATE": os.environ["WEIR_TEST_TEMPLATE"]}  # noqa: F405 - of the real settings
 
 # Hashing passwords slowly is for attackers, not for tests.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -1,5 +1,6 @@
 """Times looks at alerts in a process of its own: ``python -m tests.bench.alert_timings FINDINGS``; prints one JSON object."""
 
+# ruff: noqa: E402 - Django must be set up before its models are imported
 import json
 import os
 import sys

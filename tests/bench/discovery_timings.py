@@ -12,18 +12,18 @@ import time_machine
 
 django.setup()
 
-from django.core.management import call_command  # Django first
-from django.utils import timezone
+from django.core.management import call_command  # noqa: E402  # Django first
+from django.utils import timezone  # noqa: E402
 
-from ingest.discovery.sources import DiscoverySource
-from tests.bench.bench_collect import CYCLE_S, FIRST_PORT, ask, one_core, simulated
-from tests.bench.bench_discovery import CHANGED
-from webapp.fleet.models import Cluster, SourceReading
-from webapp.pipeline import discovering
-from webapp.work.keys import COLLECT
-from webapp.work.models import DueWork
-from webapp.work.perform import perform
-from webapp.work.registry import intervals_s
+from ingest.discovery.sources import DiscoverySource  # noqa: E402
+from tests.bench.bench_collect import CYCLE_S, FIRST_PORT, ask, one_core, simulated  # noqa: E402
+from tests.bench.bench_discovery import CHANGED  # noqa: E402
+from webapp.fleet.models import Cluster, SourceReading  # noqa: E402
+from webapp.pipeline import discovering  # noqa: E402
+from webapp.work.keys import COLLECT  # noqa: E402
+from webapp.work.models import DueWork  # noqa: E402
+from webapp.work.perform import perform  # noqa: E402
+from webapp.work.registry import intervals_s  # noqa: E402
 
 STEADY_CYCLES = 2
 

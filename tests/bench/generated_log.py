@@ -26,7 +26,7 @@ Caused by: org.apache.flink.util.SerializedThrowable: java.lang.Exception: Could
 Caused by: org.apache.flink.util.SerializedThrowable: java.io.IOException: could not flush to checkpoint storage
 \tat org.apache.flink.runtime.state.PartitionableListState.write(PartitionableListState.java:119) ~[flink-dist-1.20.5.jar:1.20.5]
 \t... 3 more
-"""
+"""  # noqa: E501 - as Flink prints it
 _CC = "INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator    [] - "
 _CC_WARN = "WARN  org.apache.flink.runtime.checkpoint.CheckpointCoordinator    [] - "
 _EG = "INFO  org.apache.flink.runtime.executiongraph.ExecutionGraph       [] - "

@@ -4,6 +4,7 @@ Expects ``WEIR_DATABASE_URL`` to name an empty PostgreSQL database. With ``PEOPL
 the pages of a server over this database.
 """
 
+# ruff: noqa: E402 - Django must be set up before its models are imported
 import json
 import os
 import sys

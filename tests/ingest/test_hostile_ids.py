@@ -198,7 +198,7 @@ def test_a_log_whose_name_is_not_utf_8_is_left_out_and_said(tmp_path: Path, lake
     logs = tmp_path / "logs"
     logs.mkdir()
     (logs / "jm.log").write_text(line)
-    with open(os.fsencode(str(logs)) + b"/bad\xff.log", "w") as out:
+    with open(os.fsencode(str(logs)) + b"/bad\xff.log", "w") as out:  # noqa: PTH123 - no Path can say such a name
         out.write(line)
     source = ClusterSource("c", logs=LogSource((f"{logs}/*.log",)))
     (first,) = collect_shard([source], {}, lake, at=lambda: AT)

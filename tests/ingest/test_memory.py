@@ -127,8 +127,8 @@ def test_a_list_of_bad_entries_is_given_up_with_a_reason(lake: Lake, name: str) 
 
 
 def test_other_clusters_of_the_shard_are_read_beside_a_hostile_one(lake: Lake) -> None:
-    hostile: Answer = lambda path, headers: Reply(LISTS)
-    slow: Answer = lambda path, headers: Reply(b"[" * 1000, pieces=1000, pause_s=0.5)
+    hostile: Answer = lambda path, headers: Reply(LISTS)  # noqa: E731 - an answer like those of the other servers
+    slow: Answer = lambda path, headers: Reply(b"[" * 1000, pieces=1000, pause_s=0.5)  # noqa: E731 - likewise
     with serving(hostile, slow, recorded(E)) as servers:
         sources = [ClusterSource(f"c{number}", server.url, request_timeout_s=3) for number, server in enumerate(servers)]
         outcomes = collect_shard(sources, {}, lake, at=lambda: AT, limits=RequestLimits(cycle_timeout_s=20))

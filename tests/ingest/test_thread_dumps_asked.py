@@ -21,7 +21,7 @@ def lake(tmp_path: Path) -> Lake:
 
 def asked(lake: Lake, reply: Reply, *wanted: str) -> tuple[ClusterOutcome, list[str]]:
     rest = recorded("1.20.5/B")
-    answer: Answer = lambda path, headers: reply if "thread-dump" in path else rest(path, headers)
+    answer: Answer = lambda path, headers: reply if "thread-dump" in path else rest(path, headers)  # noqa: E731 (one expression)
     with serving(answer) as [server]:
         [outcome] = shard(lake, ClusterSource("c", server.url, thread_dumps=wanted))
         return outcome, [path for path in server.asked if "thread-dump" in path]

@@ -127,7 +127,7 @@ def test_routine_log_events_show_when_asked_for(viewer, now):
     of = job(at=now)
     event(of, "task_state", now, "slow-enrich switched to RUNNING")
     event(of, "checkpoint_expired", now, "Checkpoint 3 expired")
-    kinds = lambda **parameters: [e.kind for e in viewer.get(url(of), parameters).context["events"].rows]
+    kinds = lambda **parameters: [e.kind for e in viewer.get(url(of), parameters).context["events"].rows]  # noqa: E731
     assert kinds() == ["checkpoint_expired"]
     assert sorted(kinds(kind="all")) == ["checkpoint_expired", "task_state"]
     assert kinds(kind="task_state") == ["task_state"]

@@ -152,7 +152,7 @@ def test_a_loop_that_does_not_get_to_run_is_noticed_at_once_and_however_often_th
         began = time.monotonic()
         for _ in range(times):
             await asyncio.sleep(0.3)
-            time.sleep(each_s)
+            time.sleep(each_s)  # noqa: ASYNC251 -- as a machine does that gives the process no time
         if after_s:
             await asyncio.sleep(after_s)
         stalls.append(stall.total_s_since(began))
@@ -174,7 +174,7 @@ def test_nobody_is_left_as_slow_for_the_time_in_which_the_process_did_not_get_to
         await asyncio.sleep(0.1)
         if run == 2:
             await asyncio.sleep(0.2)
-            time.sleep(3)
+            time.sleep(3)  # noqa: ASYNC251 -- as above
             await asyncio.sleep(0.2)
 
     with ShardReading([0, 1, 2], read, stragglers_after_s=2.0) as reading:

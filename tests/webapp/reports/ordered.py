@@ -6,13 +6,13 @@ import django
 
 django.setup()
 
-from django.utils import timezone
+from django.utils import timezone  # noqa: E402 - models exist from here on
 
-from tests.webapp.reports.stories import expiring, scope, seen
-from webapp.config.preparation import prepare_database
-from webapp.reports import orders, work_keys
-from webapp.reports.models import IncidentReport
-from webapp.work.perform import perform
+from tests.webapp.reports.stories import expiring, scope, seen  # noqa: E402
+from webapp.config.preparation import prepare_database  # noqa: E402
+from webapp.reports import orders, work_keys  # noqa: E402
+from webapp.reports.models import IncidentReport  # noqa: E402
+from webapp.work.perform import perform  # noqa: E402
 
 if __name__ == "__main__":
     if "again" in sys.argv:
