@@ -70,7 +70,7 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
     if not isinstance(given, dict) or len(given) > MAX_LABELS:
         raise Skipped(
             message(
-                "{where:message}: labels must be at most {max_labels:number} names with texts, and are {kind:message}",
+                "{where:message}: labels must be at most {max_labels:number} names with texts, and are {kind:text}",
                 where=where,
                 max_labels=MAX_LABELS,
                 kind=_kind(given),
