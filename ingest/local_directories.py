@@ -114,7 +114,7 @@ def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> s
     listed = read_directories(environment)
     is_played = _is_within(resolved, f"{_home(environment)}/{_PLAYED}")
     if listed and not is_played and not any(_is_within(resolved, directory) for directory in listed):
-        return message("It lies in no directory that {variable:message} lists; move the files there, or have it listed.", variable=VARIABLE)
+        return message("It lies in no directory that {variable:text} lists; move the files there, or have it listed.", variable=VARIABLE)
     return ""
 
 

@@ -27,6 +27,7 @@ Kinds of placeholders::
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -85,10 +86,6 @@ class Message(str):
     def __str__(self) -> str:
         return self
 
-    def lower(self) -> str:
-        """For words in the middle of a sentence; catalogues have them as they were declared."""
-        return self if self.values else Message(super().lower(), {})
-
     def strip(self, chars: str | None = None) -> str:
         return super().strip(chars) if chars else Message(self.template.strip(), self.values, self.plural.strip())
 
@@ -129,6 +126,11 @@ def join_messages(parts: Iterable[str], separator: str = "") -> Message:
     said = [part for part in parts if part]
     template = separator.join(f"{{part{at}:text}}" for at in range(len(said)))
     return Message(template, {f"part{at}": part for at, part in enumerate(said)})
+
+
+def in_sentence(word: str) -> str:
+    """A word that was declared with a capital letter, amid a sentence; catalogues have it as it was declared."""
+    return Message(word.lower(), {}) if isinstance(word, Message) and not word.values else word.lower()
 
 
 def brief(name: str) -> str:
@@ -211,6 +213,11 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [to_plain(one) for one in value]
     return value
+
+
+def message_document(text: str) -> str:
+    """A message, or what somebody else says, as compact JSON: what columns hold."""
+    return json.dumps(to_plain(quoted(text)), ensure_ascii=False, separators=(",", ":"))
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:

@@ -197,7 +197,7 @@ STORAGE_DOUBT = ServingTable(
     (
         *_key("audit_id", "subject", "reason"),
         Column("root", "text", "where it was met; empty where no root is", required=True),
-        Column("detail", "text", "one sentence: what was expected, what to do"),
+        Column("detail", "message", "one sentence: what was expected, what to do"),
     ),
 )
 

@@ -35,18 +35,18 @@ class Target:
 def targets_of(document: Any) -> list[Target]:
     """Of one file or answer. Raises ``Skipped`` with where it is wrong."""
     if not isinstance(document, list):
-        raise Skipped(message("it must be a list of target groups, and is {kind:message}", kind=_kind(document)))
+        raise Skipped(message("it must be a list of target groups, and is {kind:text}", kind=_kind(document)))
     found: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
     listed = 0
     for number, group in enumerate(document):
         where = message("group {number:number}", number=number + 1)
         if not isinstance(group, dict):
-            raise Skipped(message("{where:message} must have targets and labels, and is {kind:message}", where=where, kind=_kind(group)))
+            raise Skipped(message("{where:message} must have targets and labels, and is {kind:text}", where=where, kind=_kind(group)))
         labels = dict(_labels(group.get("labels"), where))
         targets = group.get("targets")
         if not isinstance(targets, list):
             raise Skipped(
-                message("{where:message}: targets must be a list of addresses, and are {kind:message}", where=where, kind=_kind(targets))
+                message("{where:message}: targets must be a list of addresses, and are {kind:text}", where=where, kind=_kind(targets))
             )
         listed += len(targets)
         if listed > MAX_TARGETS:
@@ -55,7 +55,7 @@ def targets_of(document: Any) -> list[Target]:
             if not isinstance(address, str):
                 raise Skipped(
                     message(
-                        "{where:message}: a target must be a text such as jobmanager:8081, and is {kind:message}",
+                        "{where:message}: a target must be a text such as jobmanager:8081, and is {kind:text}",
                         where=where,
                         kind=_kind(address),
                     )
@@ -70,7 +70,7 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
     if not isinstance(given, dict) or len(given) > MAX_LABELS:
         raise Skipped(
             message(
-                "{where:message}: labels must be at most {max_labels:number} names with texts, and are {kind:message}",
+                "{where:message}: labels must be at most {max_labels:number} names with texts, and are {kind:text}",
                 where=where,
                 max_labels=MAX_LABELS,
                 kind=_kind(given),
@@ -89,7 +89,7 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
             raise Skipped(
                 message(
                     "{where:message}: the label {name:name} must be a text of at most "
-                    "{max_value:number} characters on one line, and is {kind:message}",
+                    "{max_value:number} characters on one line, and is {kind:text}",
                     where=where,
                     name=name,
                     max_value=MAX_VALUE,

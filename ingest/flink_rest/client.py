@@ -127,7 +127,7 @@ class RestClient:
             ) from error
         except (ValueError, RecursionError) as error:
             raise BadAnswer(
-                message("{path:name} answered {what_it_is:message} instead of JSON.", path=path, what_it_is=_what_it_is(body)),
+                message("{path:name} answered {what_it_is:text} instead of JSON.", path=path, what_it_is=_what_it_is(body)),
                 "bad_json",
                 path,
                 200,
@@ -249,7 +249,7 @@ class RestClient:
         if isinstance(error, aiohttp.ClientConnectorError):
             why = os.strerror(error.os_error.errno) if error.os_error.errno else message("no connection")
             return Unanswered(
-                message("{base:name} cannot be reached ({why:message}).", base=base, why=why), "unreachable", path, connected=False
+                message("{base:name} cannot be reached ({why:text}).", base=base, why=why), "unreachable", path, connected=False
             )
         if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
             return BadAnswer(

@@ -90,7 +90,7 @@ class Elasticsearch:
             return (
                 NOWHEN,
                 0,
-                Skip(shown(hit), "bad_payload", message("It is no hit with an id that is sorted by {time:message}.", time=TIME)),
+                Skip(shown(hit), "bad_payload", message("It is no hit with an id that is sorted by {time:text}.", time=TIME)),
             )
         source = hit.get("_source")
         document: dict[str, Any] = source if isinstance(source, dict) else {}

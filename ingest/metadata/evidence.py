@@ -209,7 +209,7 @@ class _Reader:
             self.budget.unanswered.add(base)
         why = message("it did not answer in time") if isinstance(error, TooSlow) else str(error) or type(error).__name__
         detail = message(
-            "{directory:name}/{name:message} cannot be read here ({why:message}); what restores and savepoints upload stays unknown.",
+            "{directory:name}/{name:text} cannot be read here ({why:text}); what restores and savepoints upload stays unknown.",
             directory=directory,
             name=NAME,
             why=why[:300],

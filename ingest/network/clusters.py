@@ -44,7 +44,7 @@ def refusal(text: str) -> str:
         if is_forbidden(inner):
             return message("is or leads to an address that Weir never asks: link-local, cloud metadata, multicast or reserved")
         if networks and not any(inner.version == network.version and inner in network for network in networks):
-            return message("is or leads to an address outside of {variable:message}", variable=VARIABLE)
+            return message("is or leads to an address outside of {variable:text}", variable=VARIABLE)
     return ""
 
 

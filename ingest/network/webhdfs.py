@@ -133,7 +133,7 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         except (ValueError, RecursionError) as error:
             raise WebHdfsError(
                 message(
-                    "The answer to {op:message} of {path:name} is no JSON ({error:text}); is this the address of a NameNode?",
+                    "The answer to {op:text} of {path:name} is no JSON ({error:text}); is this the address of a NameNode?",
                     op=op,
                     path=path,
                     error=str(error),
@@ -232,7 +232,7 @@ def _told(document: Any, op: str, *names: str) -> Any:
     for name in names:
         if not isinstance(document, dict) or name not in document:
             raise WebHdfsError(
-                message("The answer to {op:message} has no {join:name}; is this the address of a NameNode?", op=op, join=".".join(names))
+                message("The answer to {op:text} has no {join:name}; is this the address of a NameNode?", op=op, join=".".join(names))
             )
         document = document[name]
     return document

@@ -62,7 +62,7 @@ class _Columns:
         if index is None:
             raise Refused(
                 message(
-                    "The inventory has no column for the {meaning:message} among {join:name}; name its columns in their order.",
+                    "The inventory has no column for the {meaning:text} among {join:name}; name its columns in their order.",
                     meaning=meaning,
                     join=", ".join(self.names),
                 )

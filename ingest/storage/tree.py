@@ -112,7 +112,7 @@ def move(path: str, target: str, expected: Stat | None = None, within: Within = 
             copy(path, target, expected, within)
             delete(path, expected, within[0])
     except (OSError, ValueError) as error:
-        raise _error("moved", path, error) from error
+        raise _error(message("moved"), path, error) from error
 
 
 def copy(path: str, target: str, expected: Stat | None = None, within: Within = (None, None)) -> None:
@@ -139,7 +139,7 @@ def copy(path: str, target: str, expected: Stat | None = None, within: Within = 
     except FileExistsError as error:
         raise Occupied(message("{target:name} was created in between; look at it, then try again.", target=target)) from error
     except (OSError, ValueError) as error:
-        raise _error("copied", path, error) from error
+        raise _error(message("copied"), path, error) from error
     if stat(path, within[0]) != before:
         raise Changed(
             message(
@@ -176,7 +176,7 @@ def copy_first(path: str, target: str, size: int, within: Within = (None, None))
     except FileExistsError as error:
         raise Occupied(message("{target:name} was created in between.", target=target)) from error
     except (OSError, ValueError) as error:
-        raise _error("copied", path, error) from error
+        raise _error(message("copied"), path, error) from error
 
 
 def delete(path: str, expected: Stat | None = None, within: str | None = None) -> None:
@@ -189,7 +189,7 @@ def delete(path: str, expected: Stat | None = None, within: str | None = None) -
         else:
             filesystem.rm_file(name)
     except (OSError, ValueError) as error:
-        raise _error("deleted", path, error) from error
+        raise _error(message("deleted"), path, error) from error
 
 
 def remove_empty(path: str, within: str | None = None) -> None:
@@ -256,7 +256,7 @@ def _at(path: str, within: str | None) -> tuple[Any, str]:
         # Without the cache of listings: what is to be deleted is looked at as it is now.
         filesystem, name = fsspec.core.url_to_fs(path, use_listings_cache=False)
     except (OSError, ValueError, ImportError) as error:
-        raise _error("reached", path, error) from error
+        raise _error(message("reached"), path, error) from error
     return filesystem, name
 
 
@@ -274,13 +274,13 @@ def _error(done: str, path: str, error: Exception) -> TreeError:
     if isinstance(error, TreeError):
         return error
     if isinstance(error, LeadsElsewhere):
-        return Linked(message("{path:name} was not {done:message}: {error:text}.", path=path, done=done, error=str(error)))
+        return Linked(message("{path:name} was not {done:text}: {error:text}.", path=path, done=done, error=str(error)))
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return Gone(message("There is no file {path:name}.", path=path))
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return TreeError(
         message(
-            "{path:name} could not be {done:message} ({why:name}); check that Weir may do so there, then try again.",
+            "{path:name} could not be {done:text} ({why:name}); check that Weir may do so there, then try again.",
             path=path,
             done=done,
             why=str(why),

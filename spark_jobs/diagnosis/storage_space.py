@@ -55,7 +55,7 @@ def _share_of_root(sample: StorageRootSample, part: Share) -> float:
 def clean_up_step(sample: StorageRootSample, what: str) -> str:
     """How to get rid of ``what``, or what bars it first."""
     barred = (
-        message(" First resolve what prevents it: {reasons:text}.", reasons=join_messages(sample.clean_up_barred_by, ", "))
+        message(" First resolve what prevents it: {reasons:message}", reasons=join_messages(sample.clean_up_barred_by, " "))
         if sample.clean_up_barred_by
         else ""
     )

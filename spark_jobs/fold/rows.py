@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
-from ingest.messages import quoted, to_plain
+from ingest.messages import message_document, to_plain
 from spark_jobs.serving import Kind, ServingTable
 
 Row = Mapping[str, Any]
@@ -150,8 +150,7 @@ def json_text(value: Any) -> str | None:
 
 
 def message_text(value: str | None) -> str | None:
-    """A message, or what somebody else says, as a document."""
-    return None if value is None else _compact(to_plain(quoted(value)))
+    return None if value is None else message_document(value)
 
 
 _AS_TEXT: Mapping[Kind, Callable[[Any], str | None]] = {

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
+from ingest.messages import message, message_document
 from spark_jobs.storage.layout_columns import placed
 from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, is_of_time, may_run, root_around
 from spark_jobs.storage.plain import Key, Row, by, is_less, key_of, keys, largest, smallest
@@ -107,7 +108,7 @@ def restored_from_gone(restores: Iterable[Row], snapshots: Iterable[Row], roots:
         if is_less(job["restored_at"], job["last_completed_at"]) or (job["audit_id"], path) in read:
             continue
         root = root_around(job["audit_id"], path, roots)
-        detail = f"Job {job['job_id']} was restored from it and has completed no checkpoint since."
+        detail = message("Job {job_id:name} was restored from it and has completed no checkpoint since.", job_id=job["job_id"])
         reason = "restored_from_elsewhere" if root is None else "restored_from_gone"
         found.append(_doubt(job | {"root": root or ""}, path, reason, detail))
     return found
@@ -124,7 +125,7 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
         may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job["restore_unread"]
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
         if may_be and not is_less(began_at, job["last_completed_at"]) and not is_less(job["restored_at"], found_at):
-            detail = f"Job of {job['cluster']}; wait for its next checkpoint and audit again."
+            detail = message("Job of {cluster:name}; wait for its next checkpoint and audit again.", cluster=job["cluster"])
             found.append(_doubt(job, job["job_id"], "restored_from_unknown", detail))
     return found
 
@@ -150,7 +151,11 @@ def writes_elsewhere(jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence
         stems_from_here = root_around(job["audit_id"], job["restored_path"], roots) is not None
         if key_of(job, JOB) in inside or not (stems_from_here or any(may_write(one, job["cluster"]) for one in of_its_id)):
             continue
-        detail = f"Job {job['job_id']} of {job['cluster']} writes there; add it to the roots."
+        detail = message(
+            "Job {job_id:name} of {cluster:name} writes there; add it to the roots.",
+            job_id=job["job_id"],
+            cluster=job["cluster"],
+        )
         found[*key_of(job, JOB), job["written_directory"]] = _doubt(job, job["written_directory"], "writes_elsewhere", detail)
     return list(found.values())
 
@@ -184,7 +189,7 @@ def no_checkpoint_found(
         is_older = last is not None and is_listed and is_less(last["id"], job["last_completed_id"])
         # A higher number is of an earlier run under the same id where it was written before this one began.
         if last is None or is_older or is_less(last["modified"], job["started_at"]):
-            detail = f"Job of {job['cluster']}; audit again, and look whether its checkpoints are kept."
+            detail = message("Job of {cluster:name}; audit again, and look whether its checkpoints are kept.", cluster=job["cluster"])
             found.append(_doubt(job, job["job_id"], "no_checkpoint_found", detail))
     return found
 
@@ -215,4 +220,10 @@ def distinct(doubts: Iterable[Row]) -> list[Row]:
 
 
 def _doubt(row: Row, subject: str, reason: str, detail: str) -> Row:
-    return {"audit_id": row["audit_id"], "subject": subject, "reason": reason, "root": row.get("root") or "", "detail": detail}
+    return {
+        "audit_id": row["audit_id"],
+        "subject": subject,
+        "reason": reason,
+        "root": row.get("root") or "",
+        "detail": message_document(detail),
+    }

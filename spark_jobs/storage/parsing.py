@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.messages import Message, message_document
 from ingest.metadata import references
 from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata, MetadataError
 from ingest.metadata.files import MetadataFile
@@ -72,7 +73,7 @@ def _failed(file: MetadataFile, row: Mapping[str, Any], reason: str, detail: str
     failure = {
         "audit_id": row["audit_id"], "root": row["root"], "metadata_path": key.path, "metadata_bytes": key.size,
         "metadata_modified": key.modified, "reader_version": key.reader_version,
-        "failure": reason, "failure_detail": detail[:_MOST_DETAIL],
+        "failure": reason, "failure_detail": message_document(detail if isinstance(detail, Message) else detail[:_MOST_DETAIL]),
     }  # fmt: skip
     return pa.RecordBatch.from_pylist([failure], schema=PARSED)
 

@@ -12,7 +12,7 @@ from tests.raw_outages import raw_outages
 RECORDED = {
     "1.20.5/F": {
         "tone": "crit",
-        "title": "lab-F-expire: checkpoints expired",
+        "title": "lab-F-expire: Checkpoints expired",
         "headline": "9 checkpoints expired after 4 s, barrier held by back-pressure from slow-enrich",
         "when": "2026-11-21 04:14:22 – 04:15:",
         "why": [
@@ -25,7 +25,7 @@ RECORDED = {
     },
     "1.20.5/E": {
         "tone": "warn",
-        "title": "lab-E-decline: checkpoints declined",
+        "title": "lab-E-decline: Checkpoints declined",
         "headline": "7 checkpoints declined by enrich/1 on flink-tm-2",
         "when": "2026-11-21 04:12:30 – 04:13:24 UTC",
         "why": ["7 checkpoints declined by enrich/1 on flink-tm-2"],
@@ -34,7 +34,7 @@ RECORDED = {
     },
     "1.20.5/J": {
         "tone": "crit",
-        "title": "lab-J-failing: restart loop",
+        "title": "lab-J-failing: Restart loop",
         "headline": "5 restart episodes within 10 min",
         "when": "2026-11-21 04:19:",
         "why": ["5 restart episodes within 10 min"],
@@ -43,7 +43,7 @@ RECORDED = {
     },
     "1.12.5/G": {
         "tone": "warn",
-        "title": "lab-G-savepoint: full upload after a savepoint",
+        "title": "lab-G-savepoint: Full upload after a savepoint",
         "headline": "Checkpoint 8 uploaded 8",
         "when": "2026-11-21 04:19:0",
         "why": ["Checkpoint 8 uploaded 8"],

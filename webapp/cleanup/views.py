@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
+from ingest.messages import join_messages
 from ingest.storage.plan_folder import PlanFolder
 from spark_jobs.storage_words import KINDS, REASONS
 from webapp.accounts.guards import operators_only
@@ -204,7 +205,7 @@ def _short(path: str, manifest: PlanManifest) -> str:
 
 def _why(row: dict[str, Any]) -> str:
     sentences = [REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"]), KINDS.get(row["kind"] or "", "")]
-    return " ".join(sentence for sentence in sentences if sentence)
+    return join_messages(sentences, " ")
 
 
 def _journal_rows(found: CleanupPlan, verb: str) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery
 
 from spark_jobs.diagnosis.incidents import MOST_COMPARED, IncidentFinding, cause_of
 from webapp.findings.choices import SEVERITY_RANK, FindingState
@@ -64,6 +64,13 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
     Incident.objects.filter(pk__in=begun_anew).update(
         acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment="", acknowledged_rank=0
     )
+
+
+def retitle_open() -> int:
+    """Open incidents say what their cause says now; returns how many changed. Call it in a transaction."""
+    of_cause = Finding.objects.filter(pk=OuterRef("cause")).values("title")[:1]
+    stale = Incident.objects.open().filter(cause__isnull=False).exclude(title=F("cause__title"))
+    return Incident.objects.filter(pk__in=list(stale.values_list("pk", flat=True))).update(title=Subquery(of_cause))
 
 
 def _logical_jobs(ids: Collection[int]) -> dict[int, int]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import models
 
-from ingest.messages import Message, as_message, quoted, to_plain
+from ingest.messages import Message, as_message, message_document, to_plain
 
 LONGEST_QUOTE = 4_000
 """Characters of what somebody else says."""
@@ -49,7 +49,7 @@ def encoded(text: str) -> str:
     """Of a message or a plain text, as :class:`MessageField` stores it; nothing stays nothing."""
     if not isinstance(text, Message):
         text = text[:LONGEST_QUOTE]
-    return json.dumps(to_plain(quoted(text)), ensure_ascii=False, separators=(",", ":")) if text else ""
+    return message_document(text) if text else ""
 
 
 def decoded(stored: str | None) -> str | None:

@@ -233,5 +233,4 @@ def _names(rows: Iterable[JobStorage]) -> tuple[str, ...]:
 
 
 def _bar(code: str) -> str:
-    sentence = NOT_CLEANABLE.get(code, code)
-    return sentence[:1].lower() + sentence[1:].rstrip(".")
+    return NOT_CLEANABLE.get(code, code)

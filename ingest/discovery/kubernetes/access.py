@@ -58,7 +58,7 @@ def read_text(path: str) -> str:
             raise Skipped(message("{path:message} is larger than 1 MiB", path=path))
         return content.decode().strip()
     except OSError as error:
-        raise Skipped(message("{path:message} cannot be opened ({strerror:name})", path=path, strerror=str(error.strerror))) from error
+        raise Skipped(message("{path:text} cannot be opened ({strerror:name})", path=path, strerror=str(error.strerror))) from error
     except ValueError as error:
         raise Skipped(message("{path:message} holds no text", path=path)) from error
 

@@ -71,7 +71,7 @@ def _content(given: dict[str, Any], key: str, folder: Path) -> str:
         try:
             return base64.b64decode(data, validate=True).decode()
         except (binascii.Error, ValueError) as error:
-            raise Skipped(message("its {key:message}-data is no base64 of PEM", key=key)) from error
+            raise Skipped(message("its {key:text}-data is no base64 of PEM", key=key)) from error
     path = _text(given, key)
     return read_text(str(folder / path)) if path else ""
 
@@ -82,7 +82,7 @@ def _named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[st
         if isinstance(one, dict) and one.get("name") == name:
             found = one.get(inner)
             return found if isinstance(found, dict) else {}
-    raise Skipped(message("it has no entry {name:text} in {key:message}", name=f"{name[:100]!r}", key=key))
+    raise Skipped(message("it has no entry {name:text} in {key:text}", name=f"{name[:100]!r}", key=key))
 
 
 def _text(given: dict[str, Any], key: str, longest: int = 64 * 1024) -> str:

@@ -41,7 +41,7 @@ class Fields:
 
     def __init__(self, value: Any, place: str = "") -> None:
         if not isinstance(value, dict):
-            raise Skipped(message("{place:name}: expected an object, got {shown:message}", place=place or "answer", shown=_shown(value)))
+            raise Skipped(message("{place:name}: expected an object, got {shown:text}", place=place or "answer", shown=_shown(value)))
         self._object = value
         self.place = place
 
@@ -143,16 +143,14 @@ class Fields:
 
     def _unexpected(self, name: str, expected: str, value: Any) -> Skipped:
         return Skipped(
-            message(
-                "{at:name}: expected {expected:message}, got {shown:message}", at=self._at(name), expected=expected, shown=_shown(value)
-            )
+            message("{at:name}: expected {expected:message}, got {shown:text}", at=self._at(name), expected=expected, shown=_shown(value))
         )
 
     def _required(self, found: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
         if found is None:
             raise Skipped(
                 message(
-                    "{at:name}: expected {expected:message}, got {shown:message}",
+                    "{at:name}: expected {expected:message}, got {shown:text}",
                     at=self._at(names[0]),
                     expected=expected,
                     shown=_shown(self.raw(*names)),
@@ -164,11 +162,11 @@ class Fields:
 def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
     """Elements of a JSON list, each with its place. Raises ``Skipped`` where it is no list."""
     if not isinstance(value, list):
-        raise Skipped(message("{place:message}: expected a list, got {shown:message}", place=place or "answer", shown=_shown(value)))
+        raise Skipped(message("{place:text}: expected a list, got {shown:text}", place=place or "answer", shown=_shown(value)))
     if len(value) > MAX_ELEMENTS:
         raise Skipped(
             message(
-                "{place:message}: expected at most {max_elements:count} elements, got {value:count}",
+                "{place:text}: expected at most {max_elements:count} elements, got {value:count}",
                 place=place or "answer",
                 max_elements=MAX_ELEMENTS,
                 value=len(value),

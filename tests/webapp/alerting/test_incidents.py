@@ -7,6 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from ingest.messages import plural
 from tests.webapp.alerting.builders import at, closed, kinds, look, looks, opened, somebody_listens, told
 from tests.webapp.alerting.test_recordings import imported
 from tests.webapp.builders import fact, job, person
@@ -58,6 +59,20 @@ def test_an_expiry_and_the_pressure_that_holds_the_barrier_are_one_incident_told
     assert title_of(notice) == "[firing 2] prod-eu: map back-pressures (and 1 more)"
     assert {alert.incident_id for alert in notice.alerts} == {found.uid}
     assert [alert.incident_title for alert in notice.alerts] == ["", "map back-pressures"]
+
+
+def test_incident_alert_api_and_page_say_what_the_finding_says_now(client):
+    finding = root(0, severity="critical")
+    looks(15, 60)
+    now_says = plural(18, "{count:count} restart episode", "{count:count} restart episodes")
+    Finding.objects.filter(pk=finding.pk).update(title=now_says)
+    evaluate(at(75))
+    found = the_incident()
+    assert (found.title, Alert.objects.get().title) == (now_says, now_says)
+    client.force_login(person())
+    for place in (reverse("incident", args=[found.uid]), f"/api/v1/incidents/{found.uid}/", "/api/v1/alerts/"):
+        answer = client.get(place).content.decode()
+        assert "18 restart episodes" in answer and "map back-pressures" not in answer
 
 
 def test_two_findings_of_one_job_at_one_time_with_nothing_in_common_stay_two():

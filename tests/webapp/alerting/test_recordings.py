@@ -11,6 +11,9 @@ from django.utils import timezone
 
 from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.registry import diagnose
+from spark_jobs.fold.rows import served_rows
+from spark_jobs.fold.rule_evaluation import COLUMNS
+from spark_jobs.serving import SERVING_TABLES, ServingTable
 from tests.webapp.alerting.builders import somebody_listens
 from tests.webapp.delivery.builders import LOOPBACK
 from tests.webapp.delivery.receiver import Receiver, receiving
@@ -23,8 +26,8 @@ from webapp.delivery.sending import send_due
 from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
-JSONS = ("evidence", "related", "data")
-TEXTS = ("severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step", "rule")
+SIGHT = SERVING_TABLES["finding_sight"]
+OF_FINDING = ServingTable(SIGHT.name, SIGHT.row, (), tuple(one for one in SIGHT.columns if one.name in COLUMNS))
 
 
 @pytest.fixture
@@ -46,7 +49,7 @@ def imported(name: str) -> None:
         ends[window.cluster, window.job_id] = max(ends[window.cluster, window.job_id], window.at_ms)
         for finding in diagnose(window).findings:
             plain = finding_to_plain(finding)
-            told: dict[str, Any] = {name: plain[name] for name in TEXTS} | {name: json.dumps(plain[name]) for name in JSONS}
+            told = served_rows([{name: plain[name] for name in COLUMNS}], OF_FINDING)[0]
             at = {"window_start": instant(window.window_start_ms), "seen_at": instant(plain["seen_at_ms"]), "as_of": instant(window.at_ms)}
             sights.append(row("finding_sight", cluster=window.cluster, job_id=window.job_id, job_name=window.job_name, **at, **told))
     judgements, jobs = [], []

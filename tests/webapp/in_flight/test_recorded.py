@@ -8,6 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
+from webapp.in_flight.job_in_flight import job_in_flight
+from webapp.in_flight.words import advice, sentence
 
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
 from tests.first_cycles import CLUSTER, served_tables
@@ -15,8 +17,6 @@ from tests.webapp.builders import T0, cluster, fact, job
 from tests.webapp.placement.recorded import FIXTURES, answers
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
-from webapp.in_flight.job_in_flight import job_in_flight
-from webapp.in_flight.words import advice, sentence
 
 pytestmark = pytest.mark.django_db
 

@@ -95,9 +95,8 @@ def test_what_its_tasks_need_is_told_as_on_its_pages(weir, tmp_path, home):
     )  # fmt: skip
     of_time = scope(of, start=of.start_time, end=of.last_seen_at + timedelta(minutes=1))
     tables = {one.title: one for one in gather(of_time, uid=UID, made_at=timezone.now(), made_by="olga").stories[0].tables}
-    assert {"Resources", "State backend", "In flight", "Copy of its checkpoints", "Threads"} <= tables.keys()
+    assert {"Resources", "State backend", "Copy of its checkpoints", "Threads"} <= tables.keys()
     assert tables["State backend"].note == printed("backend", of)["verdict"]
-    assert tables["In flight"].note == printed("in_flight", of)["sentence"]
     assert tables["Threads"].rows == (("enrich (1/2)#0", "runs in a.B.map", "3"),)
     assert "Exactly-once" not in tables
 

@@ -45,7 +45,7 @@ def test_a_report_that_was_asked_for_is_due_at_once_and_no_longer_once_it_is_mad
 def test_a_made_report_names_itself_and_keeps_its_document_and_files(asked):
     made = make(asked)
     assert (made.state, made.progress, made.tone) == (ReportState.DONE, 100, "crit")
-    assert made.title == "clickstream: checkpoints expired"
+    assert made.title == "clickstream: Checkpoints expired"
     assert sorted(path.name for path in ReportFolder(made.uid).path.iterdir()) == ["report.html", "report.json", "report.md"]
     assert PipelineRun.objects.get(kind="reports").counts["findings"] == 2
 

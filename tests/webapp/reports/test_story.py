@@ -44,7 +44,7 @@ def test_the_first_screen_says_what_happened_when_why_what_it_cost_and_what_to_d
 def test_what_explains_comes_before_what_it_explains_and_the_symptom_is_the_headline():
     document = told(expiring())
     assert [one.rule for one in document.findings][:2] == ["pressure.root", "checkpoint.expired"]
-    assert document.title == "clickstream: checkpoints expired"
+    assert document.title == "clickstream: Checkpoints expired"
 
 
 def test_failures_in_a_row_are_one_line_and_the_way_back_another():

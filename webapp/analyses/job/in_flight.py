@@ -125,7 +125,7 @@ def _flag(configuration: dict[str, Any] | None, key: str) -> bool | None:
 )
 def in_flight(job: JobCurrent, asked: Asked) -> Document:
     found = job_in_flight(job, asked.until)
-    tone: Tone = "unknown" if found.most_bytes is None else "ok"
+    tone: Tone = "unknown" if found.most_bytes is None else "done"
     blocks: list[Block] = [_settings(found), _vertices(found), Advice(tuple(_advice(found)), message("What to set"))]
     return Document(Verdict(tone, _sentence(found)), (*blocks, _persisted(job, found)))
 
