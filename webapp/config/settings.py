@@ -50,7 +50,6 @@ INSTALLED_APPS = [
     "webapp.cleanup",
     "webapp.growth",
     "webapp.before_after",
-    "webapp.exactly_once",
     "webapp.replication",
     "webapp.analyses",
     "webapp.recovery",

@@ -14,7 +14,6 @@ from webapp.before_after import api_urls as before_after
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
 from webapp.delivery import api_urls as delivery
-from webapp.exactly_once import api_urls as exactly_once
 from webapp.filesystem_calls import api_urls as filesystem_calls
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
@@ -70,7 +69,6 @@ urlpatterns = [
     *hosts.urlpatterns,
     *backend.urlpatterns,
     *threads.urlpatterns,
-    *exactly_once.urlpatterns,
     *delivery.urlpatterns,
     *growth.urlpatterns,
     *before_after.urlpatterns,

@@ -49,7 +49,6 @@ urlpatterns = [
     path("", include("webapp.starts.urls")),
     path("", include("webapp.hosts.urls")),
     path("", include("webapp.backend.urls")),
-    path("", include("webapp.exactly_once.urls")),
     path("", include(analysis_pages())),
     path("", include("webapp.site.page_urls")),
 ]

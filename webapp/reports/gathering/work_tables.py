@@ -6,8 +6,6 @@ from datetime import datetime
 from ingest.messages import message
 from webapp.backend import words as of_backend
 from webapp.backend.job_backend import OF_ROCKSDB, job_backend
-from webapp.exactly_once import words as of_transactions
-from webapp.exactly_once.job_transactions import job_transactions
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.replication.job_replication import job_replication
@@ -28,7 +26,6 @@ def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table
     yield from _resources(job, at)
     yield from _backend(job, at)
     yield from state_expiry.tables(job)
-    yield from _transactions(job, scope)
     yield from analysis_tables.tables(job, scope.start, at, now)
     yield from _replication(job, now)
     dumped = job_threads(job, at, now)
@@ -72,20 +69,6 @@ def _backend(job: JobCurrent, at: datetime) -> Iterator[Table]:
         message("Files on disk"),
     )
     yield Table(message("State backend"), columns, tuple(rows), (2, 3, 4), texts.bounded(of_backend.verdict(found).word))
-
-
-def _transactions(job: JobCurrent, scope: ReportScope) -> Iterator[Table]:
-    found = job_transactions(job, scope.end, scope.start)
-    sinks = found.of_sinks
-    if sinks.timeout_ms is None and not sinks.lost and not found.committers:
-        return
-    rows = (
-        ("Time-out", duration_text(sinks.timeout_ms)),
-        (message("Longest that one was open"), duration_text(sinks.open_ms)),
-        (message("Longest restart"), duration_text(sinks.restart_ms)),
-        (message("Logged as lost"), count_text(len(sinks.lost))),
-    )
-    yield Table(message("Exactly-once"), (message("Of a transaction"), message("Time")), rows, (1,), of_transactions.verdict(found).word)
 
 
 _COPY_WORDS = {

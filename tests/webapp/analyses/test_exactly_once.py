@@ -15,6 +15,7 @@ from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START, LOG_EVEN
 from tests.diagnosis.test_sink_transactions import open_at_commits, text
 from tests.first_cycles import CLUSTER, served_tables
 from tests.raw_starts import FIXTURES
+from tests.webapp.analyses.answers import advice_of, facts_of, tables_of
 from tests.webapp.builders import cluster, job
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import ThresholdOverride
@@ -35,7 +36,7 @@ def taken_up(recording: str, home: Path) -> JobCurrent:
 
 def printed(*arguments: str) -> str:
     out = StringIO()
-    call_command("exactly_once", *arguments, stdout=out)
+    call_command("analyse", *arguments, stdout=out)
     return out.getvalue()
 
 
@@ -47,33 +48,36 @@ def words_of(page: str) -> str:
 def test_page_api_and_command_say_what_flinks_sink_logged(version: str, home: Path, viewer: Client) -> None:
     job = taken_up(f"incidents/{version}/short-transactions", home)
     log = text(f"{version}/short-transactions")
-    document = viewer.get(reverse("api-job-exactly-once", args=(CLUSTER, job.job_id))).json()
-    assert document == json.loads(printed(CLUSTER, job.job_id, "--json"))
-    assert (document["timeout_ms"], document["mode"], document["interval_ms"]) == (12_000, "exactly_once", 8_000)
-    assert document["lost"] == log.count("Data loss might have occurred")
+    document = viewer.get(reverse("api-job-analysis-exactly-once", args=(CLUSTER, job.job_id))).json()
+    facts = facts_of(document)
+    assert document == json.loads(printed(CLUSTER, job.job_id, "exactly-once", "--json"))
+    assert (facts["timeout_ms"], facts["mode"], facts["interval_ms"]) == (12_000, "exactly_once", 8_000)
+    assert facts["lost"] == log.count("Data loss might have occurred")
     # One sink subtask: Flink tells how long each transaction was open that was committed with a checkpoint.
     by_sink = list(open_at_commits(f"{version}/short-transactions"))
-    of_commits = [one["open_ms"] for one in document["commits"]]
+    of_commits = [one["open_ms"] for one in reversed(tables_of(document)["commits"]["rows"])]
     assert len(of_commits) == len(by_sink) >= 5
     assert all(-500 <= ours - theirs < 2_500 for ours, theirs in zip(of_commits, by_sink, strict=True))
     recovered = [int(ms) for ms in re.findall(r"has been open for (\d+) ms", log)]
-    assert document["needed_ms"] >= max(recovered) - 500
+    assert facts["needed_ms"] >= max(recovered) - 500
     page = words_of(viewer.get(reverse("exactly-once", args=(CLUSTER, job.job_id))).content.decode())
-    assert document["verdict"] in page
-    assert document["advice"] in page
-    assert printed(CLUSTER, job.job_id).splitlines()[:2] == [document["verdict"], document["advice"]]
+    assert document["verdict"]["sentence"] in page
+    assert advice_of(document)[0] in page
+    assert document["verdict"]["sentence"] in printed(CLUSTER, job.job_id, "exactly-once").splitlines()[0]
 
 
 def test_a_long_time_out_is_fine_and_one_that_is_entered_counts_instead(home: Path, viewer: Client) -> None:
     job = taken_up("incidents/1.20.5/transactions", home)
-    address = reverse("api-job-exactly-once", args=(CLUSTER, job.job_id))
+    address = reverse("api-job-analysis-exactly-once", args=(CLUSTER, job.job_id))
     document = viewer.get(address).json()
-    assert (document["timeout_ms"], document["timeout_is_set"], document["lost"]) == (900_000, False, 0)
-    assert document["verdict"].startswith("Transactions are open for up to ")
+    facts = facts_of(document)
+    assert (facts["timeout_ms"], facts["timeout_is_set"], facts["lost"]) == (900_000, False, 0)
+    assert document["verdict"]["sentence"].startswith("Transactions are open for up to ")
     ThresholdOverride.objects.create(key="sink.transaction_timeout.set_ms", value=4_000, cluster=CLUSTER, job_id=job.job_id)
     document = viewer.get(address).json()
-    assert (document["timeout_ms"], document["timeout_is_set"]) == (4_000, True)
-    assert "is lost" in document["verdict"]
+    facts = facts_of(document)
+    assert (facts["timeout_ms"], facts["timeout_is_set"]) == (4_000, True)
+    assert "is lost" in document["verdict"]["sentence"]
 
 
 def test_without_a_log_that_tells_the_time_out_is_unknown_not_fine(viewer: Client, django_assert_max_num_queries) -> None:

@@ -1,5 +1,6 @@
 """Data in flight of real jobs: persisted as Flink told it; what can be in flight, recounted channel by channel."""
 
+import html
 import json
 import re
 from io import StringIO
@@ -8,13 +9,15 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
-from webapp.in_flight.job_in_flight import job_in_flight
-from webapp.in_flight.words import advice, sentence
 
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
 from tests.first_cycles import CLUSTER, served_tables
+from tests.webapp.analyses.answers import facts_of, tables_of
 from tests.webapp.builders import T0, cluster, fact, job
 from tests.webapp.placement.recorded import FIXTURES, answers
+from webapp.analyses.document import Advice, Asked
+from webapp.analyses.job.in_flight import in_flight as analysis
+from webapp.analyses.job.in_flight import job_in_flight
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 
@@ -28,6 +31,18 @@ def taken_up(recording, home):
     own = JobCurrent.objects.get()
     cluster(CLUSTER, at=own.as_of, url=f"/recordings/{CLUSTER}", kind="recording")
     return own
+
+
+def answered(of):
+    return analysis.answer(of, Asked(T0, T0, T0))
+
+
+def said_of(of):
+    return answered(of).verdict.sentence
+
+
+def advice_of(of):
+    return next(block for block in answered(of).blocks if isinstance(block, Advice)).lines
 
 
 def buffers_by_hand(recording):
@@ -54,33 +69,34 @@ def buffers_by_hand(recording):
 def test_what_was_persisted_is_what_flink_told_and_no_more_than_can_be_in_flight(recording, home, viewer: Client):
     of = taken_up(recording, home)
     at = (CLUSTER, of.job_id)
-    document = viewer.get(reverse("api-job-in-flight", args=at)).json()
+    document = viewer.get(reverse("api-job-analysis-in-flight", args=at)).json()
+    facts, tables = facts_of(document), tables_of(document)
     told = [one["body"]["history"] for one in answers(recording) if one["path"].endswith("/checkpoints")][-1]
     persisted = {one["id"]: one["persisted_data"] for one in told if one["status"] == "COMPLETED"}
-    shown = {one["checkpoint_id"]: one["bytes"] for one in document["checkpoints"]}
+    shown = {int(one["checkpoint_id"]): one["bytes"] for one in tables["checkpoints"]["rows"]}
     both = shown.keys() & persisted.keys()  # Flink's history holds savepoints too, and more than are shown
     assert len(both) >= 5
     assert {number: shown[number] for number in both} == {number: persisted[number] for number in both}
-    assert document["buffers"] == buffers_by_hand(recording)
-    assert 0 < document["persisted_bytes"] <= document["most_bytes"] == document["buffers"] * 32 * 1024
-    assert document["unaligned"] is True
+    assert facts["buffers"] == buffers_by_hand(recording)
+    assert 0 < facts["persisted_bytes"] <= facts["most_bytes"] == facts["buffers"] * 32 * 1024
+    assert facts["unaligned"] is True
     out = StringIO()
-    call_command("in_flight", *at, "--json", stdout=out)
+    call_command("analyse", *at, "in-flight", "--json", stdout=out)
     assert json.loads(out.getvalue()) == document
-    page = viewer.get(reverse("in-flight", args=at)).content.decode()
-    assert document["sentence"].replace("&", "&amp;") in page
+    said = document["verdict"]["sentence"]
+    assert said in html.unescape(viewer.get(reverse("in-flight", args=at)).content.decode())
     out = StringIO()
-    call_command("in_flight", *at, stdout=out)
-    assert document["sentence"] in out.getvalue()
+    call_command("analyse", *at, "in-flight", stdout=out)
+    assert said in out.getvalue()
 
 
 def test_before_1_16_there_is_no_overdraft_and_what_is_not_known_is_said_to_be_unknown():
     of = job(at=T0, flink_version="1.12.5", configuration=None)
     found = job_in_flight(of, T0)
     assert (found.overdraft_per_partition, found.debloats, found.can_debloat) == (0, None, False)
-    assert "unknown: no completed checkpoint reports it" in sentence(found)
+    assert "unknown: no completed checkpoint reports it" in said_of(of)
     JobCurrent.objects.update(graph=None)
-    assert sentence(job_in_flight(JobCurrent.objects.get(), T0)).startswith("How much can be in flight is unknown")
+    assert said_of(JobCurrent.objects.get()).startswith("How much can be in flight is unknown")
 
 
 def test_checkpoints_that_write_mostly_what_is_in_flight_are_told_what_to_set():
@@ -89,7 +105,7 @@ def test_checkpoints_that_write_mostly_what_is_in_flight_are_told_what_to_set():
     fact(of, 2, T0, unaligned=True, persisted_bytes=None, checkpointed_bytes=10**9)
     found = job_in_flight(of, T0)
     assert found.written_share == 0.6
-    lines = advice(found)
+    lines = advice_of(of)
     assert lines[0].startswith("60 % of what unaligned checkpoints wrote")
     assert "buffer-debloat.enabled: true" in lines[1]
 
@@ -97,4 +113,4 @@ def test_checkpoints_that_write_mostly_what_is_in_flight_are_told_what_to_set():
 def test_aligned_checkpoints_persist_none_of_it():
     of = job(at=T0, configuration={}, checkpoint_config={"unaligned": False})
     fact(of, 1, T0, unaligned=False, persisted_bytes=0)
-    assert "Checkpoints are aligned and persist none of it" in sentence(job_in_flight(of, T0))
+    assert "Checkpoints are aligned and persist none of it" in said_of(of)
