@@ -8,7 +8,6 @@ from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.utils import timezone
 from rest_framework import authentication, exceptions
-from rest_framework.request import Request
 
 from webapp.accounts.models import ApiToken
 from webapp.accounts.viewers import scope_of
@@ -20,20 +19,17 @@ if TYPE_CHECKING:
 LAST_USED_PRECISION = timedelta(minutes=5)
 
 
-class TokenAuthentication(authentication.BaseAuthentication):
-    """Sets ``request.auth`` to the token, whose scope :class:`webapp.accounts.permissions.ScopedAccess` reads."""
+class TokenAuthentication(authentication.TokenAuthentication):
+    """REST framework's, with tokens of ours: sets ``request.auth`` to the token.
+
+    :class:`webapp.accounts.permissions.ScopedAccess` reads the scope of it.
+    """
 
     keyword = "Bearer"
 
-    def authenticate(self, request: Request) -> "tuple[User, ApiToken] | None":
-        keyword, _, text = request.headers.get("Authorization", "").partition(" ")
-        if keyword.lower() != self.keyword.lower():
-            return None
-        return self.authenticate_text(text.strip())
-
-    def authenticate_text(self, text: str) -> "tuple[User, ApiToken]":
+    def authenticate_credentials(self, key: str) -> "tuple[User, ApiToken]":
         now = timezone.now()
-        token = ApiToken.objects.find(text)
+        token = ApiToken.objects.find(key)
         if token is None or not token.is_valid(now):
             raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked.")
         # Written at most every few minutes: a busy client must not write on every read.
@@ -43,6 +39,3 @@ class TokenAuthentication(authentication.BaseAuthentication):
             ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
         scopes.take(scope_of(token.user, token))
         return token.user, token
-
-    def authenticate_header(self, request: Request) -> str:
-        return self.keyword

@@ -1,5 +1,6 @@
 """What the signed-in user may do, for every page."""
 
+from functools import cache
 from typing import Any
 
 from django.db import DatabaseError
@@ -15,13 +16,7 @@ def permissions(request: HttpRequest) -> dict[str, Any]:
     """``may_operate`` and ``may_administer`` in templates; looked up once, and only where a template uses them.
     ``saved_page``: what a saved view of this page names it, empty where it is no list.
     """
-    found: list[Role | None] = []
-
-    def role() -> Role:
-        if not found:
-            found.append(_role(request.user))
-        return found[0] or Role.VIEWER
-
+    role = cache(lambda: _role(request.user) or Role.VIEWER)
     return {
         "saved_page": savable(request),
         "may_operate": SimpleLazyObject(lambda: role() >= Role.OPERATOR),

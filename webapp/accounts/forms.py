@@ -21,10 +21,10 @@ class SignInForm(AuthenticationForm):
         if not user_name or not self.cleaned_data.get("password"):
             return super().clean()
         try:
-            attempt = throttle.begin(request, user_name)
+            counted = throttle.begin(request, user_name)
         except throttle.Blocked:
             request.sign_in_blocked = True  # type: ignore[attr-defined]  # for the audit log
             raise ValidationError(BLOCKED, code="blocked") from None
         cleaned = super().clean()
-        throttle.succeeded(attempt)
+        throttle.succeeded(counted)
         return cleaned

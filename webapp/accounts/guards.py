@@ -6,14 +6,16 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
-from django.utils.translation import gettext
 
 from webapp.accounts.administration import is_admin
 from webapp.accounts.roles import may_operate
 from webapp.lib import scopes
+from webapp.lib.translations import gettext_lazy as _
+
+View = Callable[..., HttpResponseBase]
 
 
-def whole_fleet_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def whole_fleet_only(view: View) -> View:
     """What concerns all clusters at once: who sees some would be shown an empty page, and could not tell why."""
 
     @wraps(view)
@@ -31,25 +33,27 @@ def of_whole_fleet(patterns: list[Any]) -> list[Any]:
     return patterns
 
 
-def operators_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Registering clusters makes Weir connect to addresses, so viewers may not."""
+def _only(allows: Callable[[Any], bool], why: str) -> Callable[[View], View]:
+    def decorated(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not allows(request.user):
+                raise PermissionDenied(str(why))
+            return view(request, *args, **kwargs)
 
-    @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not may_operate(request.user):
-            raise PermissionDenied(gettext("This needs the operator role; ask an administrator of Weir for it."))
-        return view(request, *args, **kwargs)
+        return guarded
 
-    return guarded
+    return decorated
 
 
-def administrators_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """People and what they did: for administrators who see every cluster."""
+operators_only = _only(
+    may_operate,
+    _("This needs the operator role; ask an administrator of Weir for it."),
+)
+"""Registering clusters makes Weir connect to addresses, so viewers may not."""
 
-    @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not is_admin(request.user):
-            raise PermissionDenied(gettext("This needs the admin role for the whole fleet; ask an administrator of Weir for it."))
-        return view(request, *args, **kwargs)
-
-    return guarded
+administrators_only = _only(
+    is_admin,
+    _("This needs the admin role for the whole fleet; ask an administrator of Weir for it."),
+)
+"""People and what they did: for administrators who see every cluster."""

@@ -42,11 +42,6 @@ def is_last_administrator(user: User) -> bool:
     return found.filter(pk=user.pk).exists() and not found.exclude(pk=user.pk).exists()
 
 
-def role_in(groups: set[str], is_superuser: bool) -> Role:
-    """Whether or not the account is closed."""
-    return Role.ADMIN if is_superuser else max((role for role in Role if role.group in groups), default=Role.VIEWER)
-
-
 def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
     """The new person and their first password, which is shown once."""
     user, password = User(username=name.strip(), sees=_seen(sees, lines)), _new_password()
@@ -85,11 +80,11 @@ def reopen(by: User, user: User) -> None:
 
 
 def new_password(by: User, user: User) -> str:
-    """Another one, which is shown once; whoever was signed in as them no longer is."""
+    """Another one, which is shown once. Sessions hold a hash of it, and so they end."""
     password = _new_password()
     with _changing(by, user):
         user.set_password(password)
-        User.objects.filter(pk=user.pk).update(password=user.password, session_epoch=F("session_epoch") + 1)
+        user.save(update_fields=["password"])
     return password
 
 

@@ -24,14 +24,20 @@ class Role(IntEnum):
 GROUPS = tuple(role.group for role in Role)
 
 
+def role_in(groups: set[str], is_superuser: bool) -> Role:
+    """The highest; people without a group are viewers. Whether or not the account is closed."""
+    if is_superuser:
+        return Role.ADMIN
+    return max((role for role in Role if role.group in groups), default=Role.VIEWER)
+
+
 def role_of(user: "User | AnonymousUser | Any") -> Role | None:
-    """The highest role of an active user; people without a group are viewers. ``None`` for nobody."""
+    """Of an active user. ``None`` for nobody."""
     if not user.is_authenticated or not user.is_active:
         return None
     if user.is_superuser:
         return Role.ADMIN
-    groups = set(user.groups.values_list("name", flat=True))
-    return max((role for role in Role if role.group in groups), default=Role.VIEWER)
+    return role_in(set(user.groups.values_list("name", flat=True)), is_superuser=False)
 
 
 def may_operate(user: "User | AnonymousUser | Any") -> bool:

@@ -39,15 +39,11 @@ class Blocked(Exception):
     """Too many attempts failed."""
 
 
-@dataclass(frozen=True)
-class SignInAttempt:
-    """Kind of limit → what is counted by it."""
+def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
+    """Count one attempt; raises :class:`Blocked` where there were too many.
 
-    subjects: dict[str, str]
-
-
-def begin(request: HttpRequest, user_name: str) -> SignInAttempt:
-    """Count one attempt; raises :class:`Blocked` where there were too many."""
+    Kind of limit → what is counted by it.
+    """
     now, name = timezone.now(), user_name.casefold()
     device = device_of(request)
     knows = device is not None and device.knows(user_name)
@@ -65,24 +61,21 @@ def begin(request: HttpRequest, user_name: str) -> SignInAttempt:
         _count(subject, LIMITS[kind].window, now)
     if _room(checked, now) < 0:
         raise Blocked
-    return SignInAttempt(subjects)
+    return subjects
 
 
-def succeeded(attempt: SignInAttempt) -> None:
+def succeeded(subjects: dict[str, str]) -> None:
     """The address and the name keep what others failed: one good account must not pay for guessing at others, nor one visit for guesses."""
-    kept = [attempt.subjects[kind] for kind in ("address", "name")]
+    kept = [subjects[kind] for kind in ("address", "name")]
     SignInFailures.objects.filter(subject__in=kept, count__gt=0).update(count=F("count") - 1)
-    SignInFailures.objects.filter(subject__in=set(attempt.subjects.values()) - set(kept)).delete()
+    SignInFailures.objects.filter(subject__in=set(subjects.values()) - set(kept)).delete()
 
 
 def _room(subjects: dict[str, str], now: datetime) -> int:
     """How many attempts the tightest limit still allows; below zero where it is exceeded."""
     rows = SignInFailures.objects.filter(subject__in=subjects.values()).values_list("subject", "count", "window_start")
     found = {subject: (count, since) for subject, count, since in rows}
-    counted = (
-        (LIMITS[kind], *found.get(subject, (0, now)))
-        for kind, subject in subjects.items()
-    )  # fmt: skip
+    counted = ((LIMITS[kind], *found.get(subject, (0, now))) for kind, subject in subjects.items())
     return min(limit.allowed - (count if _is_current(since, limit.window, now) else 0) for limit, count, since in counted)
 
 

@@ -7,7 +7,7 @@ Which zone the browser is in only a script knows: it writes a second cookie. Wha
 from collections.abc import Callable
 from datetime import UTC, tzinfo
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST
 from webapp.accounts.kept_choices import back, remember
 from webapp.accounts.languages import is_for_machines
 from webapp.accounts.models import User
+from webapp.accounts.viewers import me
 from webapp.lib import shown_zone, timeranges
 
 COOKIE, BROWSER_COOKIE = "weir_zone", "weir_browser_zone"
@@ -56,7 +57,7 @@ def choose(request: HttpRequest) -> HttpResponse:
     chosen = known(request.POST.get("zone", ""))
     if not chosen:
         raise BadRequest("Give UTC, local, or an IANA time zone such as Europe/Berlin.")
-    User.objects.filter(pk=cast(User, request.user).pk).update(time_zone=chosen)
+    User.objects.filter(pk=me(request).pk).update(time_zone=chosen)
     if chosen == LOCAL and shown_zone.named(request.COOKIES.get(BROWSER_COOKIE, "")) is None:
         messages.warning(
             request, _("Your browser does not say in which time zone it is. Until it does, times are UTC; choose a zone here instead.")

@@ -13,7 +13,7 @@ from webapp.lib.matchers import BadMatcher
 from webapp.lib.translations import gettext_lazy as _
 
 
-class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stubs alone  # type: ignore[type-arg]  # generic in stubs alone
+class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stubs alone
     sees_everything = forms.BooleanField(required=False, help_text=_("Every cluster, and what concerns the whole fleet."))
     sees_only = forms.CharField(
         required=False,

@@ -1,14 +1,17 @@
 """Whose scope a request has: that of who is signed in, and of their token on top."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.functional import SimpleLazyObject
 
-from webapp.accounts.models import ApiToken
+from webapp.accounts.models import ApiToken, User
 from webapp.lib import grants, scopes
 from webapp.lib.scopes import EVERYTHING, NOTHING, Deferred, Scope
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
 
 
 def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
@@ -18,6 +21,11 @@ def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
     of_user = None if user.is_superuser else user.sees
     kept = [sees for sees in (of_user, token.sees if token else None) if sees is not None]
     return Scope(*map(grants.of_json, kept)) if kept else EVERYTHING
+
+
+def me(request: "HttpRequest | Request") -> User:
+    """The signed-in user, where a middleware or a permission lets nobody else in."""
+    return cast(User, request.user)
 
 
 class ScopeOfRequest:

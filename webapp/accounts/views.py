@@ -1,7 +1,7 @@
 """Signing in, and a person's own account: password and API tokens."""
 
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -19,11 +19,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts import devices, people
 from webapp.accounts.forms import SignInForm
-from webapp.accounts.models import ApiToken, User
+from webapp.accounts.models import ApiToken
 from webapp.accounts.oidc.configured import is_configured
 from webapp.accounts.oidc.views import SIGN_OUT
 from webapp.accounts.roles import may_operate, role_of
 from webapp.accounts.tokens import shown
+from webapp.accounts.viewers import me
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
 from webapp.lib.quantities import duration_text
@@ -58,11 +59,12 @@ class TokenForm(forms.Form):
 
 
 class _PasswordForm(PasswordChangeForm):
-    """With the one rule that is not obvious, instead of all of them."""
+    """With the one rule that is not obvious, and without taking the focus of the page."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["new_password1"].help_text = gettext("At least 12 characters.")
+        self.fields["old_password"].widget.attrs.pop("autofocus", None)
 
 
 class SignIn(LoginView):
@@ -97,32 +99,32 @@ class SignOut(LogoutView):
 @require_GET
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
-    return _page(request, _password_form(_me(request)), TokenForm(operator=may_operate(_me(request))))
+    return _page(request, _PasswordForm(me(request)), TokenForm(operator=may_operate(me(request))))
 
 
 @require_POST
 @sensitive_post_parameters()
 def change_password(request: HttpRequest) -> HttpResponse:
-    form = _PasswordForm(_me(request), request.POST)
+    form = _PasswordForm(me(request), request.POST)
     if form.is_valid():
         update_session_auth_hash(request, form.save())
         messages.success(request, gettext("Your password is changed; other sessions of yours are signed out."))
         return redirect("account")
-    return _page(request, form, TokenForm(operator=may_operate(_me(request))))
+    return _page(request, form, TokenForm(operator=may_operate(me(request))))
 
 
 @require_POST
 @never_cache
 def create_token(request: HttpRequest) -> HttpResponse:
     """The answer is the only page that ever shows the token."""
-    form = TokenForm(request.POST, operator=may_operate(_me(request)))
-    if form.is_valid() and ApiToken.objects.filter(user=_me(request)).count() >= MOST_TOKENS:
+    form = TokenForm(request.POST, operator=may_operate(me(request)))
+    if form.is_valid() and ApiToken.objects.filter(user=me(request)).count() >= MOST_TOKENS:
         form.add_error(None, gettext("You have %(most)s tokens; revoke one first.") % {"most": MOST_TOKENS})
     if not form.is_valid():
-        return _page(request, _password_form(_me(request)), form)
+        return _page(request, _PasswordForm(me(request)), form)
     expires_at = timezone.now() + timedelta(days=form.cleaned_data["days"])
     token, text = ApiToken.objects.issue(
-        _me(request), form.cleaned_data["name"], form.cleaned_data["scope"], expires_at, form.cleaned_data["sees_only"]
+        me(request), form.cleaned_data["name"], form.cleaned_data["scope"], expires_at, form.cleaned_data["sees_only"]
     )
     return render(request, "accounts/token_created.html", {"token": token, "text": text, "narrowed": shown(token).narrowed})
 
@@ -130,40 +132,28 @@ def create_token(request: HttpRequest) -> HttpResponse:
 @require_POST
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     """Every session of whoever asks but this one."""
-    me = _me(request)
-    people.end_sessions(me)
-    me.refresh_from_db()
-    update_session_auth_hash(request, me)
+    user = me(request)
+    people.end_sessions(user)
+    user.refresh_from_db()
+    update_session_auth_hash(request, user)
     messages.success(request, gettext("All other sessions of yours are signed out. Tokens still work."))
     return redirect("account")
 
 
 @require_POST
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    token = get_object_or_404(ApiToken, pk=pk, user=_me(request))
+    token = get_object_or_404(ApiToken, pk=pk, user=me(request))
     token.delete()
     messages.success(request, gettext("%(name)s is revoked; it does not work any more.") % {"name": token.name})
     return redirect("account")
 
 
-def _password_form(user: User) -> PasswordChangeForm:
-    """Django's, without taking the focus: it is not what the page is opened for."""
-    form = _PasswordForm(user)
-    form.fields["old_password"].widget.attrs.pop("autofocus", None)
-    return form
-
-
-def _me(request: HttpRequest) -> User:
-    """The signed-in user: the middleware lets nobody else in."""
-    return cast(User, request.user)
-
-
 def _page(request: HttpRequest, password_form: PasswordChangeForm, token_form: TokenForm) -> HttpResponse:
-    role = role_of(_me(request))
+    role = role_of(me(request))
     context = {
         "password_form": password_form,
         "token_form": token_form,
-        "tokens": [shown(token) for token in ApiToken.objects.filter(user=_me(request))],
+        "tokens": [shown(token) for token in ApiToken.objects.filter(user=me(request))],
         "role": role.group if role else "",
         "session_age": duration_text(settings.WEIR.session_age_s * 1000),
         "session_idle": duration_text(settings.WEIR.session_idle_s * 1000) if settings.WEIR.session_idle_s else "",

@@ -4,7 +4,6 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.routers import SimpleRouter
 
-from webapp.accounts import api_schema as api_schema  # describes the tokens
 from webapp.accounts.audit import api as audit
 from webapp.accounts.saved_views import api as saved_views
 from webapp.alerting import api_urls as alerting

@@ -6,6 +6,7 @@ from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
 
 from webapp.accounts.authentication import TokenAuthentication
 from webapp.freshness.status import status
@@ -65,8 +66,7 @@ def _metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _has_token(request: HttpRequest) -> bool:
-    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     try:
-        return scheme.lower() == "bearer" and bool(TokenAuthentication().authenticate_text(text.strip()))
+        return TokenAuthentication().authenticate(Request(request)) is not None
     except AuthenticationFailed:
         return False

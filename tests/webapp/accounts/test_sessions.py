@@ -73,16 +73,6 @@ def test_with_no_idle_time_only_the_age_ends_it(ann: Client, clock: Any, weir: W
     assert is_signed_in(ann)
 
 
-def test_a_session_of_an_earlier_release_goes_on_from_now(ann: Client, clock: Any) -> None:
-    session = ann.session
-    del session["signed_in_at"], session["active_at"]
-    session.save()
-    clock.shift(timedelta(hours=3))
-    assert is_signed_in(ann)
-    clock.shift(timedelta(minutes=61))
-    assert not is_signed_in(ann)
-
-
 def test_a_page_writes_to_the_session_once_a_minute_at_most(ann: Client, clock: Any) -> None:
     before = ann.session["active_at"]
     clock.shift(timedelta(seconds=30))

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 
 from webapp.accounts.administration import is_admin
 from webapp.accounts.audit.filters import UNKNOWN, AuditFilters
+from webapp.accounts.audit.views import COLUMNS
 from webapp.accounts.models import AuditEntry
 from webapp.accounts.permissions import noted
 from webapp.lib import scopes
@@ -30,9 +31,7 @@ class AuditEntrySerializer(serializers.ModelSerializer[AuditEntry]):
 
     class Meta:
         model = AuditEntry
-        fields = (
-            "id", "at", "person", "token", "action", "subject", "outcome", "status", "door", "from_address", "request_id", "details",
-        )  # fmt: skip
+        fields = ("id", *COLUMNS)
 
     def get_outcome(self, entry: AuditEntry) -> str:
         return entry.outcome or UNKNOWN

@@ -14,7 +14,7 @@ from django.utils import timezone
 from ingest import log_lines
 from webapp.accounts import client_address
 from webapp.accounts.audit import told
-from webapp.accounts.audit.actions import Action, action_of
+from webapp.accounts.audit.actions import SIGN_IN, action_of, model_of
 from webapp.accounts.models import ApiToken, AuditEntry
 
 Outcome, Door = AuditEntry.Outcome, AuditEntry.Door
@@ -31,12 +31,12 @@ def begin(request: HttpRequest, person: str, entered: Mapping[str, Any], token: 
     match = request.resolver_match
     action = action_of(match.view_name, request.method or "", entered)
     plain = {name: value for name, value in match.kwargs.items() if name != "export_form"}
-    row = _row(action, plain)
-    known = {name: getattr(row, name) for name in told.ADDRESSES.get(action.code, ())} if row else {}
-    details = told.details({**known, **entered}, action.code)
+    row = _row(model_of(match.view_name, action), plain)
+    known = {name: getattr(row, name) for name in told.ADDRESSES.get(action, ())} if row else {}
+    details = told.details({**known, **entered}, action)
     entry = AuditEntry.objects.create(
         at=timezone.now(),
-        action=action.code,
+        action=action,
         door=_door(request, match.view_name),
         person=person,
         token=str(token)[:120] if token else "",
@@ -76,7 +76,8 @@ def end(request: HttpRequest, outcome: AuditEntry.Outcome, status: int) -> None:
 
 def sign_in(request: HttpRequest, person: str, outcome: AuditEntry.Outcome, status: int, details: dict[str, str] | None = None) -> None:
     match = request.resolver_match
-    entry = {"action": action_of("sign-in", "").code, "door": _door(request, match.view_name if match else ""), "person": person}
+    door = _door(request, match.view_name if match else "")
+    entry = {"action": SIGN_IN, "door": door, "person": person}
     when = {"at": timezone.now(), "outcome": outcome, "status": status}
     _noted(lambda: AuditEntry.objects.create(**entry, **when, details=details or {}, **_whence(request)))
 
@@ -99,14 +100,15 @@ def _door(request: HttpRequest, address: str) -> AuditEntry.Door:
     return Door.API if request.path_info.startswith("/api/") else Door.PAGE
 
 
-def _row(action: Action, parameters: Mapping[str, Any]) -> models.Model | None:
+def _row(model: str, parameters: Mapping[str, Any]) -> models.Model | None:
     """The row that the address names, while it is there and the viewer sees it."""
     by = next((name for name in ("pk", "uid", "name") if name in parameters), None)
-    if not action.of or by is None or "\x00" in str(parameters[by]):
+    if not model or by is None or "\x00" in str(parameters[by]):
         return None
-    model: type[models.Model] = apps.get_model(action.of)
     with suppress(ValueError, TypeError, ValidationError, OverflowError):
-        return model._default_manager.filter(**{by: parameters[by]}).first()
+        rows = apps.get_model(model)._default_manager.filter(**{by: parameters[by]})
+        found: models.Model | None = rows.first()
+        return found
     return None
 
 

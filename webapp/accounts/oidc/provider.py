@@ -42,16 +42,6 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Started:
-    """``url``: where the browser goes; the rest has to be there again when it comes back."""
-
-    url: str
-    state: str
-    nonce: str
-    code_verifier: str
-
-
-@dataclass(frozen=True)
 class Arrived:
     """``claims`` about who signed in there, ``email`` only where it is verified.
 
@@ -62,11 +52,14 @@ class Arrived:
     sign_out: str
 
 
-def start() -> Started:
-    """Raises :class:`ProviderFails`."""
+def start() -> Mapping[str, str]:
+    """``url``: where the browser goes. ``state``, ``nonce`` and ``code_verifier``: needed for the way back.
+
+    Raises :class:`ProviderFails`.
+    """
     try:
-        found = _app().create_authorization_url(redirect_uri())
-        return Started(found["url"], found["state"], found["nonce"], found["code_verifier"])
+        found: Mapping[str, str] = _app().create_authorization_url(redirect_uri())
+        return found
     except _WENT_WRONG as error:
         raise _failure(error) from error
 

@@ -42,8 +42,8 @@ def start(request: HttpRequest) -> HttpResponse:
         started = provider.start()
     except ProviderFails as why:
         return _refused(request, str(why), after)
-    answer = HttpResponseRedirect(started.url)
-    kept = signing.dumps([started.state, started.nonce, started.code_verifier, after], salt=SALT)
+    answer = HttpResponseRedirect(started["url"])
+    kept = signing.dumps([started["state"], started["nonce"], started["code_verifier"], after], salt=SALT)
     answer.set_cookie(COOKIE, kept, max_age=LIFETIME_S, path=_path(), secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax")
     return answer
 

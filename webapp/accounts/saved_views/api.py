@@ -1,6 +1,6 @@
 """Saved views over the API: everybody's own, and those shared with them."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
@@ -9,11 +9,12 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.accounts.models import ApiToken, SavedView, User
+from webapp.accounts.models import ApiToken, SavedView
 from webapp.accounts.permissions import noted
 from webapp.accounts.roles import role_of
 from webapp.accounts.saved_views import rows
 from webapp.accounts.saved_views.pages import PAGES
+from webapp.accounts.viewers import me
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.api.routes import Routes
 from webapp.lib.filter_sets import ListFilters
@@ -64,7 +65,7 @@ class SavedViewViews(ListView):
     def get_queryset(self) -> QuerySet[SavedView]:
         if getattr(self, "swagger_fake_view", False):
             return SavedView.objects.none()
-        return rows.seen_by(_me(self.request), self.request.auth if isinstance(self.request.auth, ApiToken) else None)
+        return rows.seen_by(me(self.request), self.request.auth if isinstance(self.request.auth, ApiToken) else None)
 
     @extend_schema(
         summary="Save a view; one of the same page and name is replaced",
@@ -73,7 +74,7 @@ class SavedViewViews(ListView):
     )
     def create(self, request: Request) -> Response:
         said = _valid(SavedViewSerializer(data=request.data))
-        row = rows.save(_me(request), said["page"], said["name"], said["query"], is_shared=said["is_shared"])
+        row = rows.save(me(request), said["page"], said["name"], said["query"], is_shared=said["is_shared"])
         return Response(SavedViewSerializer(row).data)
 
     @extend_schema(
@@ -82,19 +83,14 @@ class SavedViewViews(ListView):
         responses={200: SavedViewSerializer, **ERRORS, **NOT_FOUND},
     )
     def update(self, request: Request, pk: str) -> Response:
-        row, said = rows.own(_me(request), int(pk)), _valid(SavedViewChangeSerializer(data=request.data))
+        row, said = rows.own(me(request), int(pk)), _valid(SavedViewChangeSerializer(data=request.data))
         rows.change(row, said["name"], is_shared=said["is_shared"])
         return Response(SavedViewSerializer(row).data)
 
     @extend_schema(summary="Remove a view of yours", responses={204: None, **ERRORS, **NOT_FOUND})
     def destroy(self, request: Request, pk: str) -> Response:
-        rows.own(_me(request), int(pk)).delete()
+        rows.own(me(request), int(pk)).delete()
         return Response(status=status.HTTP_204_NO_CONTENT)
-
-
-def _me(request: Request) -> User:
-    """The permission lets nobody else in."""
-    return cast(User, request.user)
 
 
 def _valid(serializer: Any) -> dict[str, Any]:

@@ -7,8 +7,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from webapp.accounts.models import User
-from webapp.accounts.people import role_in
-from webapp.accounts.roles import Role
+from webapp.accounts.roles import Role, role_in
 from webapp.lib import grants
 from webapp.lib.badges import Badge
 

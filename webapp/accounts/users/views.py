@@ -1,6 +1,6 @@
 """People: the list, one of them, and what administrators of the whole fleet do with them."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -12,12 +12,13 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts import people
 from webapp.accounts.guards import administrators_only
-from webapp.accounts.models import ApiToken, AuditEntry, User
+from webapp.accounts.models import ApiToken, AuditEntry
 from webapp.accounts.roles import GROUPS
 from webapp.accounts.tokens import shown
 from webapp.accounts.users import rows
 from webapp.accounts.users.filters import CLOSED, OPEN, PeopleFilters
 from webapp.accounts.users.forms import AccessForm, NewPersonForm
+from webapp.accounts.viewers import me
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
@@ -47,7 +48,7 @@ def add(request: HttpRequest) -> HttpResponse:
     form = NewPersonForm(request.POST)
     if form.is_valid():
         try:
-            user, password = people.add(_me(request), form.cleaned_data["username"], **form.entered())
+            user, password = people.add(me(request), form.cleaned_data["username"], **form.entered())
         except InputRefused as refused:
             _explain(form, refused)
         else:
@@ -68,7 +69,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     found, form = _person(pk), AccessForm(request.POST)
     if form.is_valid():
         try:
-            people.change(_me(request), found.user, **form.entered())
+            people.change(me(request), found.user, **form.entered())
         except InputRefused as refused:
             _explain(form, refused)
         except ActionRefused as refused:
@@ -88,10 +89,10 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     found = _person(pk).user
     with refusal_as_message(request):
         if "enable" in request.POST:
-            people.reopen(_me(request), found)
+            people.reopen(me(request), found)
             messages.success(request, gettext("%(username)s is open again; their tokens work again.") % {"username": found.username})
         else:
-            people.close(_me(request), found)
+            people.close(me(request), found)
             messages.success(request, gettext("%(username)s is closed: sessions ended, tokens stopped.") % {"username": found.username})
     return redirect("access-user", pk)
 
@@ -102,7 +103,7 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
     found = _person(pk).user
     try:
-        password = people.new_password(_me(request), found)
+        password = people.new_password(me(request), found)
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("access-user", pk)
@@ -114,7 +115,7 @@ def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
 def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
     found = _person(pk).user
     with refusal_as_message(request):
-        people.sign_out(_me(request), found)
+        people.sign_out(me(request), found)
         messages.success(request, gettext("%(username)s is signed out everywhere; tokens still work.") % {"username": found.username})
     return redirect("access-user", pk)
 
@@ -124,7 +125,7 @@ def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     found = _person(pk).user
     try:
-        people.remove(_me(request), found)
+        people.remove(me(request), found)
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("access-user", pk)
@@ -137,7 +138,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 def revoke_token(request: HttpRequest, pk: int, token: int) -> HttpResponse:
     found = get_object_or_404(ApiToken, pk=token, user_id=pk)
     with refusal_as_message(request):
-        people.revoke(_me(request), found)
+        people.revoke(me(request), found)
         messages.success(request, gettext("%(name)s is revoked; it does not work any more.") % {"name": found.name})
     return redirect("access-user", pk)
 
@@ -169,7 +170,7 @@ def _page(request: HttpRequest, found: rows.Person, form: AccessForm) -> HttpRes
         "tokens": [shown(token) for token in ApiToken.objects.filter(user=found.user)],
         "entries": AuditEntry.objects.filter(person=found.user.username)[:ENTRIES_SHOWN],
         "sees_by_provider": bool(settings.WEIR.oidc_sees),
-        "why_not": people.why_not(_me(request), found.user),
+        "why_not": people.why_not(me(request), found.user),
     }
     return render(request, "accounts/user.html", context)
 
@@ -186,7 +187,3 @@ def _form_of(found: rows.Person) -> AccessForm:
 def _explain(form: Any, refused: InputRefused) -> None:
     for field, text in (refused.fields or {"": str(refused)}).items():
         form.add_error(field if field in form.fields else None, text)
-
-
-def _me(request: HttpRequest) -> User:
-    return cast(User, request.user)
