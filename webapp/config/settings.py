@@ -33,7 +33,6 @@ INSTALLED_APPS = [
     "webapp.charts",
     "webapp.work",
     "webapp.fleet",
-    "webapp.backend",
     "webapp.flame_graphs",
     "webapp.threads",
     "webapp.placement",

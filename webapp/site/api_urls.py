@@ -8,7 +8,6 @@ from webapp.accounts.audit import api as audit
 from webapp.accounts.saved_views import api as saved_views
 from webapp.alerting import api_urls as alerting
 from webapp.analyses.api import urlpatterns as analyses_api
-from webapp.backend import api_urls as backend
 from webapp.before_after import api_urls as before_after
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
@@ -66,7 +65,6 @@ urlpatterns = [
     *replication.urlpatterns,
     *starts.urlpatterns,
     *hosts.urlpatterns,
-    *backend.urlpatterns,
     *threads.urlpatterns,
     *delivery.urlpatterns,
     *growth.urlpatterns,

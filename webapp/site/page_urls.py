@@ -22,7 +22,6 @@ FLEET = MenuEntry(
         "filesystem-calls",
         "starts",
         "resources",
-        "backend",
         "before-after",
         *all_analyses(),
     ),

@@ -48,7 +48,6 @@ urlpatterns = [
     path("", include("webapp.filesystem_calls.urls")),
     path("", include("webapp.starts.urls")),
     path("", include("webapp.hosts.urls")),
-    path("", include("webapp.backend.urls")),
     path("", include(analysis_pages())),
     path("", include("webapp.site.page_urls")),
 ]

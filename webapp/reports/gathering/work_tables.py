@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from ingest.messages import message
-from webapp.backend import words as of_backend
-from webapp.backend.job_backend import OF_ROCKSDB, job_backend
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.replication.job_replication import job_replication
@@ -24,7 +22,6 @@ def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table
     """Those that have something to say, as of the end of the time."""
     at = min(scope.end, job.last_seen_at or job.as_of)
     yield from _resources(job, at)
-    yield from _backend(job, at)
     yield from state_expiry.tables(job)
     yield from analysis_tables.tables(job, scope.start, at, now)
     yield from _replication(job, now)
@@ -44,31 +41,6 @@ def _resources(job: JobCurrent, at: datetime) -> Iterator[Table]:
     ]
     columns = (message("Memory of a TaskManager"), message("Configured"), message("Used"), message("State"), message("Option"))
     yield Table(message("Resources"), columns, tuple(rows), (1, 2), of_resources.verdict(found).sentence)
-
-
-def _backend(job: JobCurrent, at: datetime) -> Iterator[Table]:
-    found = job_backend(job, at)
-    of_rocksdb = found.having(OF_ROCKSDB)
-    if not of_rocksdb:
-        return
-    rows = [
-        (
-            texts.name(one.name),
-            message("{stalled:number} of {samples:number}", stalled=one.stalled, samples=one.samples) if one.samples else "unknown",
-            _known(one.newest["level0_files"]),
-            bytes_text(one.newest["memtable_bytes"]),
-            bytes_text(one.newest["sst_bytes"]),
-        )
-        for one in of_rocksdb[:MOST_ROWS]
-    ]
-    columns = (
-        message("Vertex"),
-        message("Samples with a stall"),
-        message("Files in level 0"),
-        message("Write buffers"),
-        message("Files on disk"),
-    )
-    yield Table(message("State backend"), columns, tuple(rows), (2, 3, 4), texts.bounded(of_backend.verdict(found).word))
 
 
 _COPY_WORDS = {

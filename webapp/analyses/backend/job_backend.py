@@ -11,7 +11,7 @@ from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.fed_vertices import Fed, Untold, fed_samples
 from spark_jobs.diagnosis.rules.join_slow_input import apart_ms
 from spark_jobs.diagnosis.samples import VertexGauges
-from webapp.backend.options import NativeMetric, Option, is_rocksdb, named, native_metrics, options
+from webapp.analyses.backend.options import NativeMetric, Option, is_rocksdb, named, native_metrics, options
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms
 from webapp.lib.recent_answers import end_of_step
