@@ -156,7 +156,10 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Asked:
-    """For what an analysis is asked: what happened from ``since`` to ``until``, with the values of its parameters."""
+    """For what an analysis is asked: what happened from ``since`` to ``until``, with the values of its parameters.
+
+    An analysis of the fleet is asked as of now: all three instants are that.
+    """
 
     since: datetime
     until: datetime
