@@ -36,7 +36,6 @@ INSTALLED_APPS = [
     "webapp.backend",
     "webapp.flame_graphs",
     "webapp.threads",
-    "webapp.placement",
     "webapp.push",
     "webapp.resources",
     "webapp.filesystem_calls",

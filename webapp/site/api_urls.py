@@ -22,7 +22,6 @@ from webapp.growth import api_urls as growth
 from webapp.hosts import api_urls as hosts
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
-from webapp.placement import api_urls as placement
 from webapp.pressure import api_urls as pressure
 from webapp.push import api_urls as push
 from webapp.recovery import api_urls as recovery
@@ -58,7 +57,6 @@ for feature in (
 
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
-    *placement.urlpatterns,
     *resources.urlpatterns,
     *filesystem_calls.urlpatterns,
     *fleet.urlpatterns,

@@ -13,11 +13,11 @@ from spark_jobs.placement.in_flight import OVERDRAFT_PER_PARTITION, VertexBuffer
 from webapp.analyses.document import Advice, Asked, Block, Column, Document, Fact, Facts, Link, Table, Tone, Verdict
 from webapp.analyses.registry import analysis
 from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.job_plan import buffer_settings, plan_of
 from webapp.fleet.models import JobCurrent
 from webapp.lib.flink_values import whole
 from webapp.lib.instants import epoch_ms
 from webapp.lib.quantities import bytes_text, count_text, percent_text
-from webapp.placement.job_plan import buffer_settings, plan_of
 
 NEWEST = 20
 SHOWN = 100
