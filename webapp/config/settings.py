@@ -37,7 +37,6 @@ INSTALLED_APPS = [
     "webapp.flame_graphs",
     "webapp.threads",
     "webapp.push",
-    "webapp.resources",
     "webapp.filesystem_calls",
     "webapp.starts",
     "webapp.findings",

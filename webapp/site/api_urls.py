@@ -27,7 +27,6 @@ from webapp.push import api_urls as push
 from webapp.recovery import api_urls as recovery
 from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
-from webapp.resources import api_urls as resources
 from webapp.site.api_job import JobDetailView
 from webapp.starts import api_urls as starts
 from webapp.storage import api_urls as storage
@@ -57,7 +56,6 @@ for feature in (
 
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
-    *resources.urlpatterns,
     *filesystem_calls.urlpatterns,
     *fleet.urlpatterns,
     *push.urlpatterns,
