@@ -84,7 +84,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """``rows`` have a value a column, the one that matters most first. ``total``: of how many these are the first."""
+    """``rows`` have a value a column, the one that matters most first; pages show a hundred.
+    ``total``: of how many these are the first, where there are more."""
 
     key: str
     title: str

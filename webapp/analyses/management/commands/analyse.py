@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from webapp.analyses.api import answered, answered_of_fleet
 from webapp.analyses.document import Advice, Asked, Block, Document, Facts, Note, NotKnown, Table
+from webapp.analyses.presentation import MOST_SHOWN
 from webapp.analyses.registry import Analysis, FleetAnalysis, all_analyses, all_fleet_analyses
 from webapp.analyses.values import shown
 from webapp.config.preparation import PreparedCommand
@@ -122,10 +123,15 @@ def _table(table: Table) -> Iterator[str]:
     yield ""
     yield f"{table.title}{f' ({table.subtitle})' if table.subtitle else ''}"
     names = [column.name for column in table.columns]
-    rows = [[shown(value, column.unit)[:LONGEST_CELL] for value, column in zip(row, table.columns, strict=True)] for row in table.rows]
+    rows = [
+        [shown(value, column.unit)[:LONGEST_CELL] for value, column in zip(row, table.columns, strict=True)]
+        for row in table.rows[:MOST_SHOWN]
+    ]
     if not rows:
         yield f"  {table.empty or 'none'}"
         return
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
     for row in (names, *rows):
         yield "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+    if len(table.rows) > len(rows):
+        yield f"  {len(rows)} of {len(table.rows):,}, all of them with --json"
