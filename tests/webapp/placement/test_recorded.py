@@ -11,6 +11,7 @@ from tests.webapp.placement.recorded import answers, redeployed_tasks, subtasks,
 from webapp.analyses.document import Asked, Document
 from webapp.analyses.placement.lookup import look_up_placement
 from webapp.analyses.registry import all_analyses
+from webapp.reports.gathering import analysis_tables
 
 pytestmark = pytest.mark.django_db
 L2, OLD, NEW = "recordings/1.20.5/L2", "recordings/1.12.5/G", "incidents/2.3.0/slow-sync"
@@ -109,9 +110,17 @@ def test_an_uneven_placement_is_a_warning_with_what_balancing_would_bring(viewer
         ("Flink's default", 14),
         ("Balanced tasks", 9),
     ]
-    at = {"cluster": job.cluster, "job_id": job.job_id, "name": "placement", "key": "tasks"}
-    figure = viewer.get(reverse("analysis-chart", kwargs=at)).json()["figure"]
+    chart = reverse("placement-chart-tasks", args=(job.cluster, job.job_id))
+    figure = viewer.get(chart).json()["figure"]
     assert [one["name"] for one in figure["data"]] == ["Observed", "Balanced tasks"]
+
+
+@pytest.mark.parametrize(("recording", "is_there"), [(L2, True), ("incidents/2.3.0/balanced", False)])
+def test_a_report_has_an_uneven_placement_and_no_even_one(recording, is_there, home):
+    (job,) = taken_up(recording, home)
+    at = job.last_seen_at
+    titles = [table.title for table in analysis_tables.tables(job, job.start_time, at, at)]
+    assert ("Placement" in titles) is is_there
 
 
 def test_a_taskmanager_that_may_be_lost_is_named_with_its_host_on_the_recovery_page(viewer, home):

@@ -60,7 +60,7 @@ def test_page_api_and_command_have_one_document(fleet, viewer, monkeypatch):
     page = viewer.get("/resources/?by=name", headers={"HX-Request": "true"}).content.decode()
     for text in (answer["verdict"]["sentence"], "lab-leaking"):
         assert text in page and text in printed.getvalue()
-    figure = viewer.get("/resources/charts/memory.json?by=name").json()["figure"]
+    figure = viewer.get("/resources/memory.json?by=name").json()["figure"]
     assert figure["data"][0]["y"] == ["lab"]
 
 
@@ -80,7 +80,7 @@ def test_a_lake_that_cannot_be_read_makes_the_fleet_unknown(fleet, viewer, home)
     (home / "lake" / "taskmanagers" / "_delta_log").write_text("no log")
     verdict = viewer.get("/api/v1/analyses/resources/").json()["verdict"]
     assert (verdict["tone"], verdict["sentence"]) == ("unknown", "The lake could not be read")
-    empty = viewer.get("/resources/charts/memory.json").json()["empty"]
+    empty = viewer.get("/resources/memory.json").json()["empty"]
     assert empty["title"] == "The lake could not be read"
 
 

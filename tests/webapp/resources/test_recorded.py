@@ -121,8 +121,8 @@ def test_each_part_of_memory_has_a_row_with_its_option_and_two_bars(home, viewer
     assert [(row["part"], row["used_bytes"], row["option"]) for row in rows] == [
         (part.name, part.used_bytes, part.option) for part in found.parts
     ]
-    at = {"cluster": job.cluster, "job_id": job.job_id, "name": "resources", "key": "memory"}
-    figure = viewer.get(reverse("analysis-chart", kwargs=at)).json()["figure"]
+    chart = reverse("resources-chart-memory", args=(job.cluster, job.job_id))
+    figure = viewer.get(chart).json()["figure"]
     assert [bar["name"] for bar in figure["data"]] == ["configured", "used"]
 
 
