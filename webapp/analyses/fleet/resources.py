@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from ingest.messages import list_text, message, plural
 from webapp.analyses.document import (
@@ -24,7 +24,7 @@ from webapp.analyses.registry import fleet_analysis
 from webapp.analyses.resources.lookup import BY, FleetResources, groupings, look_up_fleet
 from webapp.charts.resources import configured_and_used
 from webapp.lib.filter_sets import ListFilters
-from webapp.lib.query_parameters import Choice
+from webapp.lib.query_parameters import Text
 from webapp.lib.translations import gettext_lazy as _
 from webapp.messages.rendering import localised
 
@@ -34,20 +34,17 @@ UNREADABLE_TEXT = message("The server's log has the reason.")
 NO_JOB = message("No job has slots on a TaskManager that was sampled.")
 
 
-class Grouping(Choice):
+class Grouping(Text):
     """Labels of clusters are known when it is asked."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(BY, **kwargs)
-        self.schema = {"type": "string"}
-
     @property
-    def choices(self) -> Sequence[str]:
+    def choices(self) -> Sequence[str]:  # type: ignore[override]  # read late
         return groupings()
 
-    @choices.setter
-    def choices(self, given: Sequence[str]) -> None:
-        """None are fixed."""
+    def read(self, text: str) -> str:
+        if text not in (known := self.choices):
+            raise ValueError(gettext("Give one of %(choices)s.") % {"choices": ", ".join(known)})
+        return text
 
 
 class ResourcesFilters(ListFilters):
