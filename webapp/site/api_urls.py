@@ -19,13 +19,11 @@ from webapp.growth import api_urls as growth
 from webapp.hosts import api_urls as hosts
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
-from webapp.placement import api_urls as placement
 from webapp.pressure import api_urls as pressure
 from webapp.push import api_urls as push
 from webapp.recovery import api_urls as recovery
 from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
-from webapp.resources import api_urls as resources
 from webapp.site.api_job import JobDetailView
 from webapp.starts import api_urls as starts
 from webapp.storage import api_urls as storage
@@ -55,8 +53,6 @@ for feature in (
 
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
-    *placement.urlpatterns,
-    *resources.urlpatterns,
     *filesystem_calls.urlpatterns,
     *fleet.urlpatterns,
     *push.urlpatterns,

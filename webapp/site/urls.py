@@ -43,8 +43,6 @@ urlpatterns = [
     path("", include("webapp.pressure.urls")),
     path("", include("webapp.flame_graphs.urls")),
     path("", include("webapp.threads.urls")),
-    path("", include("webapp.placement.urls")),
-    path("", include("webapp.resources.urls")),
     path("", include("webapp.filesystem_calls.urls")),
     path("", include("webapp.starts.urls")),
     path("", include("webapp.hosts.urls")),

@@ -1,18 +1,16 @@
-"""What Weir works out of the tasks of one job: memory, state, transactions, data in flight, copy, threads; a table each."""
+"""What Weir works out of the tasks of one job: state, transactions, data in flight, copy, threads; a table each."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from ingest.messages import message
 from webapp.fleet.models import JobCurrent
-from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.lib.quantities import count_text, duration_text
 from webapp.replication.job_replication import job_replication
 from webapp.reports import texts
 from webapp.reports.document import Table
 from webapp.reports.gathering import analysis_tables, busy_vertices, state_expiry
 from webapp.reports.gathering.scope import ReportScope
-from webapp.resources import words as of_resources
-from webapp.resources.lookup import look_up_resources
 from webapp.threads.job_threads import JobThreads, job_threads
 
 MOST_ROWS = 20
@@ -21,26 +19,12 @@ MOST_ROWS = 20
 def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table]:
     """Those that have something to say, as of the end of the time."""
     at = min(scope.end, job.last_seen_at or job.as_of)
-    yield from _resources(job, at)
     yield from state_expiry.tables(job)
     yield from analysis_tables.tables(job, scope.start, at, now)
     yield from _replication(job, now)
     dumped = job_threads(job, at, now)
     yield from busy_vertices.tables(job, scope, dumped)
     yield from _threads(scope, dumped)
-
-
-def _resources(job: JobCurrent, at: datetime) -> Iterator[Table]:
-    found = look_up_resources(job, at)
-    if found is None:
-        return
-    rows = [
-        (part.name, bytes_text(part.configured_bytes), bytes_text(part.used_bytes), part.state, part.option)
-        for part in found.parts
-        if part.configured_bytes
-    ]
-    columns = (message("Memory of a TaskManager"), message("Configured"), message("Used"), message("State"), message("Option"))
-    yield Table(message("Resources"), columns, tuple(rows), (1, 2), of_resources.verdict(found).sentence)
 
 
 _COPY_WORDS = {

@@ -8,6 +8,8 @@ from typing import Any
 from webapp.work.lake import lake, read_newest
 
 LOOK_BACK = timedelta(minutes=10)
+LARGEST_READ = 2_000_000
+"""Subtasks; where those of larger jobs run is not read for a page."""
 MOST_VALUES = 2_000_000
 """Subtasks in all samples that are read."""
 MOST_TASKMANAGER_SAMPLES = 100_000

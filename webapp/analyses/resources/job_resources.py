@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from webapp.resources.budget import MemoryPart, TaskManagerBudget
+from webapp.hosts.memory_budget import MemoryPart, TaskManagerBudget
 
 STATES = ("tight", "unknown", "ok", "spare")
 """Of TaskManagers that are configured alike, the first of these that any is in counts."""

@@ -1,26 +1,24 @@
-"""The placement of one job: how even it is now, and how even other rules would make it. Plain data for page, API and command."""
+"""The placement of one job: how even it is now, and how even Flink's own rules would make it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-from django.utils.translation import gettext
 
 from ingest.flink_rest.versions import release
+from ingest.messages import message
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
 from spark_jobs.placement.slots import Placement, simulated
 from spark_jobs.placement.spread import Spread, moved, spread
+from webapp.analyses.placement.advice import advice
+from webapp.fleet.job_plan import buffer_settings, restarts_all
 from webapp.fleet.models import JobCurrent
-from webapp.placement.advice import advice
-from webapp.placement.job_plan import buffer_settings, restarts_all
-from webapp.placement.samples import Sampled
+from webapp.fleet.task_samples import Sampled
 
-LARGEST_READ = 2_000_000
-"""Subtasks; where those of larger jobs run is not read for a page."""
-NOW, DEFAULT, COUNT, CONTENT, BOTH = "now", "default", "count", "content", "both"
+NOW, DEFAULT, BALANCED = "now", "default", "balanced"
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,6 @@ class Outcome:
     concentration: float
     concentrated_vertex: str
     busy_max: float | None
-    busy_max_over_mean: float | None
     buffers_least: int
     buffers_most: int
     moved: int | None
@@ -63,8 +60,7 @@ class TaskManagerLoad:
 
 @dataclass(frozen=True)
 class VertexSpread:
-    """``most``: subtasks on the TaskManager that has most of them, where ``even`` would be its share. ``restarts``: tasks that restart
-    when one of its subtasks fails, at most."""
+    """``most``: subtasks on the TaskManager that has most of them, where ``even`` would be its share."""
 
     vertex_id: str
     name: str
@@ -73,7 +69,6 @@ class VertexSpread:
     most: int
     even: int
     unknown: int
-    restarts: int
 
 
 @dataclass(frozen=True)
@@ -88,8 +83,8 @@ class HostLoad:
 
 @dataclass(frozen=True)
 class JobPlacement:
-    """``outcomes``: now (where known), Flink's default, each rule alone, both. ``regions``: parts that restart by themselves.
-    ``unknown``: sentences on what is not known."""
+    """``outcomes``: now (where known), Flink's default, balanced tasks. ``regions``: parts that restart
+    by themselves. ``unknown``: sentences on what is not known."""
 
     at: datetime | None
     tasks: int
@@ -110,24 +105,24 @@ class JobPlacement:
 def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
     settings = buffer_settings(job.configuration)
     names = sorted({name for vertex in sampled.vertices.values() for name in vertex.taskmanagers if name})
-    unknown = []
+    unknown: list[str] = []
     now = _now(plan, sampled, names)
     if now is None:
-        unknown.append(gettext("Where its subtasks run is not known: nobody sampled them in the last minutes of the time shown."))
+        unknown.append(message("Where its subtasks run is not known: nobody sampled them in the last minutes of the time shown."))
     elif any((where < 0).any() for where in now):
-        unknown.append(gettext("Some subtasks run at a place that is not known; they are left out of what is now."))
+        unknown.append(message("Some subtasks run at a place that is not known; they are left out of what is now."))
     if any(vertex.slot_group is None for vertex in plan.vertices):
-        unknown.append(gettext("Slot sharing groups are not reported by this version of Flink: simulated as one group."))
+        unknown.append(message("Slot sharing groups are not reported by this version of Flink: simulated as one group."))
     slots_each, said = _slots_each(plan, sampled, names)
     unknown += said
     busy = [sampled.vertices[vertex.vertex_id].busy_ratio if vertex.vertex_id in sampled.vertices else None for vertex in plan.vertices]
     if None in busy:
-        unknown.append(gettext("Busy time of a vertex is not known, so neither is that of TaskManagers."))
+        unknown.append(message("Busy time of a vertex is not known, so neither is that of TaskManagers."))
     found, outcomes = simulated(plan, slots_each), []
     if now is not None:
         spread_now = spread(plan, now, len(names), settings, busy)
         outcomes.append(_outcome(NOW, plan, spread_now, None))
-    for key, placement in ((DEFAULT, found.by_default), (COUNT, found.by_count), (CONTENT, found.by_content), (BOTH, found.by_both)):
+    for key, placement in ((DEFAULT, found.by_default), (BALANCED, found.balanced)):
         where = _where(plan, placement)
         elsewhere = moved(now, where, max(len(slots_each), len(names))) if now is not None and key != DEFAULT else None
         outcomes.append(_outcome(key, plan, spread(plan, where, len(slots_each), settings, busy), elsewhere))
@@ -140,7 +135,7 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
         outcomes,
         _taskmanagers(spread_now, sampled, names, settings, restarted_by_taskmanager(found_regions, now, len(names))) if now else (),
         _hosts(sampled, names, now, found_regions) if now else (),
-        _vertices(plan, spread_now, now, found_regions) if now else (),
+        _vertices(plan, spread_now, now) if now else (),
         settings.segment_bytes,
         advice(release(job.flink_version), job.configuration),
         unknown,
@@ -171,8 +166,11 @@ def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[lis
     taskmanagers = len(names) or 1
     assumed = -(-needed // taskmanagers)
     return [assumed] * taskmanagers, [
-        gettext("Slots of its TaskManagers are not known: simulated with %(assumed)s on each of %(taskmanagers)s.")
-        % {"assumed": assumed, "taskmanagers": taskmanagers}
+        message(
+            "Slots of its TaskManagers are not known: simulated with {assumed:count} on each of {taskmanagers:count}.",
+            assumed=assumed,
+            taskmanagers=taskmanagers,
+        )
     ]
 
 
@@ -190,7 +188,6 @@ def _outcome(key: str, plan: Plan, found: Spread, elsewhere: int | None) -> Outc
         float(concentration[worst]),
         plan.vertices[worst].name,
         None if found.busy_cores is None else float(found.busy_cores.max()),
-        found.busy_max_over_mean,
         int(found.buffers.least.max()),
         int(found.buffers.most.max()),
         elsewhere,
@@ -235,10 +232,10 @@ def _hosts(sampled: Sampled, names: Sequence[str], now: Sequence[Indices], found
     return sorted(loads, key=lambda load: (-load.restarts, -load.tasks, load.host))
 
 
-def _vertices(plan: Plan, found: Spread, now: Sequence[Indices], found_regions: Sequence[Indices]) -> list[VertexSpread]:
+def _vertices(plan: Plan, found: Spread, now: Sequence[Indices]) -> list[VertexSpread]:
     """Most concentrated first, then in plan order."""
-    sizes, spreads = region_sizes(found_regions), []
-    for vertex, counts, where, of_subtasks in zip(plan.vertices, found.tasks_of, now, found_regions, strict=True):
+    spreads = []
+    for vertex, counts, where in zip(plan.vertices, found.tasks_of, now, strict=True):
         known, taskmanagers = int(counts.sum()), len(counts)
         spreads.append(
             VertexSpread(
@@ -249,7 +246,6 @@ def _vertices(plan: Plan, found: Spread, now: Sequence[Indices], found_regions: 
                 most=int(counts.max()),
                 even=-(-known // taskmanagers),
                 unknown=int((where < 0).sum()),
-                restarts=int(sizes[of_subtasks].max()),
             )
         )
     return sorted(spreads, key=lambda one: -(one.most / one.even if one.even else 0))

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from django.core.cache import cache
 
+from webapp.analyses.placement.job_placement import HostLoad, JobPlacement, Outcome, TaskManagerLoad, VertexSpread, placement_of
+from webapp.fleet.job_plan import plan_of
 from webapp.fleet.models import JobCurrent
+from webapp.fleet.task_samples import LARGEST_READ, Sampled, read_samples
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
-from webapp.placement.job_placement import LARGEST_READ, HostLoad, JobPlacement, Outcome, TaskManagerLoad, VertexSpread, placement_of
-from webapp.placement.job_plan import plan_of
-from webapp.placement.samples import Sampled, read_samples
 
 log = logging.getLogger(__name__)
 

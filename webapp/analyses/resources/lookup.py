@@ -7,13 +7,13 @@ from datetime import datetime
 
 from django.core.cache import cache
 
+from webapp.analyses.resources.job_resources import Group, JobResources, first_word, grouped, resources_of
 from webapp.fleet.cluster_labels import label_names
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.hosts.memory_budget import MemoryPart, TaskManagerBudget, budget
+from webapp.hosts.taskmanager_samples import has_slots, read_taskmanagers
 from webapp.lib import scopes
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
-from webapp.resources.budget import MemoryPart, TaskManagerBudget, budget
-from webapp.resources.job_resources import Group, JobResources, first_word, grouped, resources_of
-from webapp.resources.samples import has_slots, read_taskmanagers
 
 log = logging.getLogger(__name__)
 

@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext_noop
-
-from webapp.resources.samples import Samples
+from ingest.messages import message
+from webapp.hosts.taskmanager_samples import Samples
 
 HEAP, OFF_HEAP, NETWORK, MANAGED, METASPACE, OVERHEAD = (
-    gettext_noop("heap"),
-    gettext_noop("off-heap"),
-    gettext_noop("network"),
-    gettext_noop("managed"),
-    gettext_noop("metaspace"),
-    gettext_noop("overhead"),
+    message("heap"),
+    message("off-heap"),
+    message("network"),
+    message("managed"),
+    message("metaspace"),
+    message("overhead"),
 )
-OPTIONS = {
+OPTIONS: Mapping[str, str] = {
     HEAP: "taskmanager.memory.task.heap.size",
     OFF_HEAP: "taskmanager.memory.task.off-heap.size",
     NETWORK: "taskmanager.memory.network.max",
@@ -33,7 +32,7 @@ TIGHT_RATIO = 0.85
 """Of what is configured: what is left is gone with one more operator, or one more restart."""
 BUSY_GC_RATIO = 0.1
 """Of the time: a heap that costs a tenth of its threads' time is too small, however it looks."""
-ROOM = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
+ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
 """How many times what is used is enough. Of heap that is what a collection leaves: beside it new objects need room."""
 STEP_BYTES = 32 << 20
 LEAST_SPARE_RATIO = 0.1
