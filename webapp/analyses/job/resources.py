@@ -245,17 +245,19 @@ def _lower(part: MemoryPart) -> Message:
             option=part.option,
             now=_size(part.configured_bytes),
         )
-    sentence = (
-        "Lower {option:name} by {spare:bytes} on each TaskManager: a collection leaves {used:message} of {now:message}."
-        if part.name == HEAP
-        else "Lower {option:name} by {spare:bytes} on each TaskManager: at most used are {used:message} of {now:message}."
-    )
+    sizes = {"used": _size(part.used_bytes), "now": _size(part.configured_bytes)}
+    if part.name == HEAP:
+        return message(
+            "Lower {option:name} by {spare:bytes} on each TaskManager: a collection leaves {used:message} of {now:message}.",
+            option=part.option,
+            spare=part.spare_bytes,
+            **sizes,
+        )
     return message(
-        sentence,
+        "Lower {option:name} by {spare:bytes} on each TaskManager: at most used are {used:message} of {now:message}.",
         option=part.option,
         spare=part.spare_bytes,
-        used=_size(part.used_bytes),
-        now=_size(part.configured_bytes),
+        **sizes,
     )
 
 
