@@ -1,4 +1,4 @@
-"""Which slot each subtask takes, and which TaskManager each slot: by Flink's default, and by the two rules that even it out."""
+"""Which slot each subtask takes, and which TaskManager each slot: by Flink's default, and balanced by tasks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +22,10 @@ class Placement:
 
 @dataclass(frozen=True)
 class Simulated:
-    """``by_count``: tasks go to the slots with the fewest tasks. ``by_content``: slots of equal content are spread out."""
+    """``balanced``: tasks go to the slots with the fewest tasks, and slots of equal content are spread out."""
 
     by_default: Placement
-    by_count: Placement
-    by_content: Placement
-    by_both: Placement
+    balanced: Placement
 
 
 def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
@@ -36,13 +34,9 @@ def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
     if sum(slots_each) < needed:
         raise ValueError(f"The job needs {needed} slots and the TaskManagers have {sum(slots_each)}: raise their number or their slots.")
     filled, dealt = np.repeat(np.arange(len(slots_each)), slots_each)[:needed], _dealt(slots_each)[:needed]
-    by_index, by_count = _by_index(plan), _fewest_tasks(plan)
-    return Simulated(
-        Placement(by_index, filled),
-        Placement(by_count, filled),
-        Placement(by_index, _spread_out(plan, by_index, dealt)),
-        Placement(by_count, _spread_out(plan, by_count, dealt)),
-    )
+    fewest = _fewest_tasks(plan)
+    balanced = Placement(fewest, _spread_out(plan, fewest, dealt))
+    return Simulated(Placement(_by_index(plan), filled), balanced)
 
 
 def _spread_out(plan: Plan, slot_of: Sequence[Indices], dealt: Indices) -> Indices:

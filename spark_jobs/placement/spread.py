@@ -31,11 +31,8 @@ class Spread:
     @property
     def max_over_mean(self) -> float | None:
         """Tasks of the fullest TaskManager over the mean; 1 is even."""
-        return _max_over_mean(self.tasks)
-
-    @property
-    def busy_max_over_mean(self) -> float | None:
-        return None if self.busy_cores is None else _max_over_mean(self.busy_cores)
+        mean = float(np.mean(self.tasks)) if len(self.tasks) else 0.0
+        return float(np.max(self.tasks)) / mean if mean > 0 else None
 
     def concentration(self) -> Reals:
         """By vertex: its most subtasks on one TaskManager over the even share, rounded up; 1 is even, 0 where none is known."""
@@ -90,8 +87,3 @@ def _pieces(after: Sequence[Indices], before: Sequence[Indices]) -> list[tuple[I
             pieces.append(held)
             held, size = [], 0
     return [(np.concatenate([a for a, _ in one]), np.concatenate([b for _, b in one])) for one in [*pieces, held] if one]
-
-
-def _max_over_mean(values: Indices | Reals) -> float | None:
-    mean = float(np.mean(values)) if len(values) else 0.0
-    return float(np.max(values)) / mean if mean > 0 else None

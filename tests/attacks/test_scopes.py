@@ -219,7 +219,14 @@ def test_counts_are_of_what_is_seen(theirs: Theirs) -> None:
         assert client.get("/incidents/?state=any").context["matching"] == own(Incident.objects.all())
 
 
-KEPT_ANSWERS = ("/growth/?by=cluster", "/growth/?by=job", "/resources/tables", "/api/v1/growth/groups/?by=cluster", "/storage/", "/")
+KEPT_ANSWERS = (
+    "/growth/?by=cluster",
+    "/growth/?by=job",
+    "/api/v1/analyses/resources/",
+    "/api/v1/growth/groups/?by=cluster",
+    "/storage/",
+    "/",
+)
 
 
 def test_what_was_kept_for_who_sees_everything_is_shown_to_nobody_else(theirs: Theirs) -> None:

@@ -51,22 +51,21 @@ def clusters(job: Job) -> list[list[int]]:
 @given(jobs())
 def test_tasks_take_the_slots_that_choosing_one_after_the_other_gives(job):
     found = simulated(plan_of(job), clusters(job)[0])
-    assert slots_of(found.by_count) == slots_of(found.by_both) == brute_force.fewest_tasks(job)
-    assert slots_of(found.by_default) == slots_of(found.by_content) == brute_force.by_index(job)
+    assert slots_of(found.balanced) == brute_force.fewest_tasks(job)
+    assert slots_of(found.by_default) == brute_force.by_index(job)
 
 
 @settings(max_examples=examples(66, 200), deadline=None)
 @given(jobs())
 def test_slots_of_equal_content_are_as_even_over_taskmanagers_of_one_size_as_they_can_be(job):
     for slots_each in clusters(job)[:2]:
-        found = simulated(plan_of(job), slots_each)
-        for placement, placed in ((found.by_content, brute_force.by_index(job)), (found.by_both, brute_force.fewest_tasks(job))):
-            alike = Counter[tuple[frozenset[int], int]]()
-            for slot, content in brute_force.contents(job, placed).items():
-                alike[content, int(placement.taskmanager_of[slot])] += 1
-            for content in {content for content, _ in alike}:
-                counts = [alike[content, tm] for tm in range(len(slots_each))]
-                assert max(counts) - min(counts) <= 1
+        placement = simulated(plan_of(job), slots_each).balanced
+        alike = Counter[tuple[frozenset[int], int]]()
+        for slot, content in brute_force.contents(job, brute_force.fewest_tasks(job)).items():
+            alike[content, int(placement.taskmanager_of[slot])] += 1
+        for content in {content for content, _ in alike}:
+            counts = [alike[content, tm] for tm in range(len(slots_each))]
+            assert max(counts) - min(counts) <= 1
 
 
 @settings(max_examples=examples(66, 200), deadline=None)
@@ -74,7 +73,7 @@ def test_slots_of_equal_content_are_as_even_over_taskmanagers_of_one_size_as_the
 def test_no_slot_has_two_subtasks_of_a_vertex_and_no_taskmanager_more_slots_than_it_has(job):
     for slots_each in clusters(job):
         found = simulated(plan_of(job), slots_each)
-        for placement in (found.by_default, found.by_count, found.by_content, found.by_both):
+        for placement in (found.by_default, found.balanced):
             for taken in placement.slot_of:
                 assert len(set(taken.tolist())) == len(taken)
             used = Counter(placement.taskmanager_of.tolist())
@@ -85,7 +84,7 @@ def test_no_slot_has_two_subtasks_of_a_vertex_and_no_taskmanager_more_slots_than
 @given(jobs(), st.integers(1, 4), st.integers(0, 9))
 def test_network_buffers_are_those_of_every_channel_counted_alone(job, per_channel, floating):
     slots_each = clusters(job)[0]
-    placement = simulated(plan_of(job), slots_each).by_both
+    placement = simulated(plan_of(job), slots_each).balanced
     where = [placement.taskmanagers(v) for v in range(len(job.vertices))]
     need = buffers_needed(plan_of(job), where, len(slots_each), BufferSettings(per_channel, floating))
     least, most = brute_force.buffers(job, taskmanagers_of(job, placement), len(slots_each), per_channel, floating)
@@ -152,8 +151,8 @@ def test_the_four_sources_of_the_article_get_a_slot_each():
     job = Job([(1, "a")] * 4 + [(4, "a"), (4, "a")], [(source, 4, False) for source in range(4)] + [(4, 5, False)])
     found = simulated(plan_of(job), [2, 2])
     assert [int(found.by_default.slot_of[source][0]) for source in range(4)] == [0, 0, 0, 0]
-    assert sorted(int(found.by_count.slot_of[source][0]) for source in range(4)) == [0, 1, 2, 3]
-    tasks = spread(plan_of(job), [found.by_both.taskmanagers(v) for v in range(6)], 2, BufferSettings()).tasks
+    assert sorted(int(found.balanced.slot_of[source][0]) for source in range(4)) == [0, 1, 2, 3]
+    tasks = spread(plan_of(job), [found.balanced.taskmanagers(v) for v in range(6)], 2, BufferSettings()).tasks
     assert tasks.tolist() == [6, 6]
 
 
@@ -164,4 +163,4 @@ def test_too_few_slots_are_refused_with_both_numbers():
 
 def test_a_plan_with_a_cycle_is_placed_as_if_it_were_cut_there():
     plan = planned([PlannedVertex("a", "a", 2), PlannedVertex("b", "b", 2)], [Edge("a", "b", "HASH"), Edge("b", "a", "HASH")])
-    assert [slots.tolist() for slots in simulated(plan, [2]).by_both.slot_of] == [[0, 1], [0, 1]]
+    assert [slots.tolist() for slots in simulated(plan, [2]).balanced.slot_of] == [[0, 1], [0, 1]]

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from webapp.analyses.document import Asked, Document, Link, Table
-from webapp.analyses.registry import Analysis, all_analyses
+from webapp.analyses.registry import Analysis, FleetAnalysis, all_analyses, all_fleet_analyses
 from webapp.analyses.values import plain
 from webapp.fleet.job_lookup import job_or_404, whole_life
 from webapp.fleet.models import JobCurrent
@@ -36,8 +36,19 @@ def answered(analysis: Analysis, job: JobCurrent, parameters: ListFilters) -> di
     """The document as JSON takes it, as of when the job was last seen."""
     at = job.last_seen_at or job.as_of
     life = whole_life(job, at)
-    document: dict[str, Any] = plain(analysis.answer(job, Asked(life.from_time, at, timezone.now(), parameters)))
-    return {"analysis": analysis.name, "title": analysis.title, "as_of": plain(at), **document}
+    asked = Asked(life.from_time, at, timezone.now(), parameters)
+    return _named(analysis, at, analysis.answer(job, asked))
+
+
+def answered_of_fleet(analysis: FleetAnalysis, parameters: ListFilters) -> dict[str, Any]:
+    """As of now."""
+    now = timezone.now()
+    return _named(analysis, now, analysis.answer(Asked(now, now, now, parameters)))
+
+
+def _named(analysis: Analysis | FleetAnalysis, at: datetime, document: Document) -> dict[str, Any]:
+    blocks: dict[str, Any] = plain(document)
+    return {"analysis": analysis.name, "title": analysis.title, "as_of": plain(at), **blocks}
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -108,9 +119,28 @@ def view_of(analysis: Analysis) -> type[APIView]:
     return AnalysisView
 
 
+def fleet_view_of(analysis: FleetAnalysis) -> type[APIView]:
+    class FleetAnalysisView(APIView):
+        @extend_schema(
+            summary=f"{analysis.title}: {analysis.summary}",
+            operation_id=f"fleet_analysis_{analysis.name.replace('-', '_')}",
+            parameters=described(analysis.parameters),
+            responses={200: document_schema(), **ERRORS},
+        )
+        def get(self, request: Request) -> Response:
+            return Response(answered_of_fleet(analysis, given(analysis.parameters, request)))
+
+    return FleetAnalysisView
+
+
 def urlpatterns() -> list[URLPattern]:
     of_job = "jobs/<name:cluster>/<name:job_id>/analyses"
+    of_fleet = [
+        path(f"analyses/{one.name}/", fleet_view_of(one).as_view(), name=f"api-analysis-{one.name}")
+        for one in all_fleet_analyses().values()
+    ]
     return [
+        *of_fleet,
         path(f"{of_job}/", AnalysesView.as_view(), name="api-job-analyses"),
         *(path(f"{of_job}/{one.name}/", view_of(one).as_view(), name=f"api-job-analysis-{one.name}") for one in all_analyses().values()),
     ]

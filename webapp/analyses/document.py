@@ -84,7 +84,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """``rows`` have a value a column, the one that matters most first. ``total``: of how many these are the first."""
+    """``rows`` have a value a column, the one that matters most first; pages show a hundred.
+    ``total``: of how many these are the first, where there are more."""
 
     key: str
     title: str
@@ -156,7 +157,10 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Asked:
-    """For what an analysis is asked: what happened from ``since`` to ``until``, with the values of its parameters."""
+    """For what an analysis is asked: what happened from ``since`` to ``until``, with the values of its parameters.
+
+    An analysis of the fleet is asked as of now: all three instants are that.
+    """
 
     since: datetime
     until: datetime

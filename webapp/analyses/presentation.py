@@ -7,6 +7,9 @@ from typing import Any
 from webapp.analyses.document import Block, Column, Document, Facts, Link, Table, Unit, Value
 from webapp.analyses.values import NUMERIC, shown
 
+MOST_SHOWN = 100
+"""Rows of a table; the API has all."""
+
 
 @dataclass(frozen=True)
 class ShownCell:
@@ -29,8 +32,16 @@ class ShownTable:
     rows: tuple[tuple[ShownCell, ...], ...]
 
     @property
+    def total(self) -> int:
+        return self.table.total or len(self.table.rows)
+
+    @property
     def is_cut(self) -> bool:
-        return self.table.total is not None and self.table.total > len(self.rows)
+        return self.total > len(self.rows)
+
+    @property
+    def others_are_in_api(self) -> bool:
+        return self.total == len(self.table.rows)
 
 
 def blocks(document: Document) -> Iterator[tuple[str, Any]]:
@@ -44,7 +55,9 @@ def _shown(block: Block) -> Any:
         return [(fact, shown(fact.value, fact.unit)) for fact in block.facts]
     if isinstance(block, Table):
         columns = tuple(ShownColumn(one, _css(one.unit)) for one in block.columns)
-        rows = tuple(tuple(_cell(value, one.unit) for value, one in zip(row, block.columns, strict=True)) for row in block.rows)
+        rows = tuple(
+            tuple(_cell(value, one.unit) for value, one in zip(row, block.columns, strict=True)) for row in block.rows[:MOST_SHOWN]
+        )
         return ShownTable(block, columns, rows)
     return block
 

@@ -7,6 +7,10 @@
     def persisted(job: JobCurrent, asked: Asked) -> Drawn: ...
 
 Page, address, link on the job page, API, OpenAPI document, command and report section follow from it.
+
+An analysis of the whole fleet is declared by a module of ``webapp.analyses.fleet``, with ``fleet_analysis``
+and without a job. Its rows are of the clusters that the reader sees: models are held to that, what comes
+of the lake keeps the rows with ``scopes.current().holds(cluster)``.
 """
 
 import pkgutil
@@ -14,9 +18,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
-from webapp.analyses import job as declared
+from webapp.analyses import fleet as of_fleet
+from webapp.analyses import job as of_job
 from webapp.analyses.document import Asked, Document, Drawn
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
@@ -24,10 +29,14 @@ from webapp.lib.filter_sets import ListFilters
 Tab = Literal["checkpoints", "pressure", "state", "runtime", "more"]
 Answer = Callable[[JobCurrent, Asked], Document]
 Draw = Callable[[JobCurrent, Asked], Drawn]
+FleetAnswer = Callable[[Asked], Document]
+FleetDraw = Callable[[Asked], Drawn]
+AnswerT = TypeVar("AnswerT")
+DrawT = TypeVar("DrawT")
 
 
 @dataclass
-class Analysis:
+class Declaration(Generic[AnswerT, DrawT]):
     """``name`` stands in addresses and commands. ``parameters``: what a reader may set.
 
     ``is_slow``: its page comes at once, and what it answers after it.
@@ -36,24 +45,34 @@ class Analysis:
     name: str
     title: str
     summary: str
-    tab: Tab
-    answer: Answer
+    answer: AnswerT
     parameters: type[ListFilters] = ListFilters
-    in_report: bool = False
     is_slow: bool = False
-    charts: dict[str, Draw] = field(default_factory=dict)
+    charts: dict[str, DrawT] = field(default_factory=dict)
 
-    def draws(self, key: str) -> Callable[[Draw], Draw]:
+    def draws(self, key: str) -> Callable[[DrawT], DrawT]:
         """The chart of this key in its document."""
 
-        def declare(draw: Draw) -> Draw:
+        def declare(draw: DrawT) -> DrawT:
             self.charts[key] = draw
             return draw
 
         return declare
 
 
+@dataclass
+class Analysis(Declaration[Answer, Draw]):
+    tab: Tab = "more"
+    in_report: bool = False
+
+
+@dataclass
+class FleetAnalysis(Declaration[FleetAnswer, FleetDraw]):
+    """Of all jobs that the reader sees. Its page is called ``fleet-`` and its name."""
+
+
 _DECLARED: dict[str, Analysis] = {}
+_OF_FLEET: dict[str, FleetAnalysis] = {}
 
 
 def analysis(
@@ -69,8 +88,24 @@ def analysis(
     def declare(answer: Answer) -> Analysis:
         if name in _DECLARED and _DECLARED[name].answer.__module__ != answer.__module__:
             raise ValueError(f"Two analyses are called {name}.")
-        made = Analysis(name, title, summary, tab, answer, parameters, in_report, is_slow)
+        made = Analysis(name, title, summary, answer, parameters, is_slow, tab=tab, in_report=in_report)
         _DECLARED[name] = made
+        return made
+
+    return declare
+
+
+def fleet_analysis(
+    name: str,
+    *,
+    title: str,
+    summary: str,
+    parameters: type[ListFilters] = ListFilters,
+    is_slow: bool = False,
+) -> Callable[[FleetAnswer], FleetAnalysis]:
+    def declare(answer: FleetAnswer) -> FleetAnalysis:
+        made = FleetAnalysis(name, title, summary, answer, parameters, is_slow)
+        _OF_FLEET[name] = made
         return made
 
     return declare
@@ -78,11 +113,18 @@ def analysis(
 
 @cache
 def _imported() -> None:
-    for module in pkgutil.iter_modules(declared.__path__, f"{declared.__name__}."):
-        import_module(module.name)
+    for package in (of_job, of_fleet):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
 
 
 def all_analyses() -> Mapping[str, Analysis]:
     """By name, in the order of the alphabet."""
     _imported()
     return dict(sorted(_DECLARED.items()))
+
+
+def all_fleet_analyses() -> Mapping[str, FleetAnalysis]:
+    """By name, in the order of the alphabet."""
+    _imported()
+    return dict(sorted(_OF_FLEET.items()))

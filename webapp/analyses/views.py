@@ -1,23 +1,35 @@
 """The page of an analysis: the same for all of them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from webapp.analyses.document import Asked, Verdict
+from webapp.analyses.document import Asked, Document, Drawn, Verdict
 from webapp.analyses.presentation import blocks
-from webapp.analyses.registry import Analysis, Draw, all_analyses
+from webapp.analyses.registry import (
+    Analysis,
+    Draw,
+    FleetAnalysis,
+    FleetDraw,
+    all_analyses,
+    all_fleet_analyses,
+)
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.messages.rendering import localised
 
 
 def urlpatterns() -> list[URLPattern]:
-    """An address and a name each, ``{% url 'starts' cluster job_id %}``, and of each chart: ``starts-chart-phases``."""
+    """An address and a name each, ``{% url 'starts' cluster job_id %}``, and of each chart: ``starts-chart-phases``.
+
+    Those of the fleet begin with ``fleet-``: ``{% url 'fleet-resources' %}``.
+    """
     of_job = "jobs/<name:cluster>/<name:job_id>"
     found: list[URLPattern] = []
     for one in all_analyses().values():
@@ -25,32 +37,72 @@ def urlpatterns() -> list[URLPattern]:
         for key, draw in one.charts.items():
             view = require_GET(partial(chart, analysis=one, draw=draw))
             found.append(path(f"{of_job}/{one.name}/{key}.json", view, name=f"{one.name}-chart-{key}"))
+    for of_fleet in all_fleet_analyses().values():
+        name, shown = of_fleet.name, require_GET(partial(fleet_page, analysis=of_fleet))
+        found.append(path(f"{name}/", shown, name=f"fleet-{name}"))
+        for key, fleet_draw in of_fleet.charts.items():
+            drawn = require_GET(partial(fleet_chart, analysis=of_fleet, draw=fleet_draw))
+            found.append(path(f"{name}/{key}.json", drawn, name=f"fleet-{name}-chart-{key}"))
     return found
 
 
 def page(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis) -> HttpResponse:
-    """What takes long comes after the page; what is refreshed comes without it."""
     view = look_up(request, cluster, job_id)
     asked = asked_of(request, view, analysis)
-    context: dict[str, Any] = {
-        "analysis": analysis,
+
+    def answer() -> Document:
+        document = analysis.answer(view.job, asked)
+        return replace(document, verdict=_as_far_as_known(document.verdict, view))
+
+    context = {
+        "layout": "fleet/page_of_job.html",
+        "address": reverse(analysis.name, args=(cluster, job_id)),
         "view": view,
         "job": view.job,
         "range_query": view.range_query,
+    }
+    return _page(request, analysis, asked, context, answer)
+
+
+def fleet_page(request: HttpRequest, analysis: FleetAnalysis) -> HttpResponse:
+    asked = asked_of_fleet(request, analysis)
+    address = reverse(f"fleet-{analysis.name}")
+    context = {"layout": "fleet/page_of_fleet.html", "address": address}
+    return _page(request, analysis, asked, context, lambda: analysis.answer(asked))
+
+
+def _page(
+    request: HttpRequest,
+    analysis: Analysis | FleetAnalysis,
+    asked: Asked,
+    context: dict[str, Any],
+    answer: Callable[[], Document],
+) -> HttpResponse:
+    """What takes long comes after the page; what is refreshed comes without it."""
+    parameters = analysis.parameters.parameters().items()
+    context |= {
+        "analysis": analysis,
         "query": request.GET.urlencode(),
-        "parameters": [(name, one, request.GET.get(name, "")) for name, one in analysis.parameters.parameters().items()],
+        "parameters": [(name, one, request.GET.get(name, "")) for name, one in parameters],
         "wrong": "" if asked.parameters.is_valid() else asked.parameters.explanation,
     }
     is_part = "HX-Request" in request.headers
     if is_part or not analysis.is_slow:
-        document = analysis.answer(view.job, asked)
-        context |= {"verdict": _as_far_as_known(document.verdict, view), "blocks": list(blocks(document))}
+        document = answer()
+        context |= {"verdict": document.verdict, "blocks": list(blocks(document))}
     return render(request, "analyses/_blocks.html" if is_part else "analyses/page.html", context)
 
 
 def chart(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis, draw: Draw) -> HttpResponse:
     view = look_up(request, cluster, job_id)
-    drawn = draw(view.job, asked_of(request, view, analysis))
+    return _figure(draw(view.job, asked_of(request, view, analysis)))
+
+
+def fleet_chart(request: HttpRequest, analysis: FleetAnalysis, draw: FleetDraw) -> HttpResponse:
+    return _figure(draw(asked_of_fleet(request, analysis)))
+
+
+def _figure(drawn: Drawn) -> JsonResponse:
     if drawn.figure is None:
         empty = {"title": localised(drawn.empty_title), "text": localised(drawn.empty_text)}
         return JsonResponse({"figure": None, "empty": empty})
@@ -67,3 +119,9 @@ def asked_of(request: HttpRequest, view: JobView, analysis: Analysis) -> Asked:
     """At the end of the chosen time, as far as the job was seen in it. Wrong parameters are as none."""
     until = min(view.time_range.to_time, view.at)
     return Asked(view.time_range.from_time, until, view.now, analysis.parameters.of_page(request.GET))
+
+
+def asked_of_fleet(request: HttpRequest, analysis: FleetAnalysis) -> Asked:
+    """As of now. Wrong parameters are as none."""
+    now = timezone.now()
+    return Asked(now, now, now, analysis.parameters.of_page(request.GET))

@@ -12,11 +12,10 @@ from spark_jobs.filesystem_calls.inlining import Inlined
 from webapp.filesystem_calls.job_audit import JobAudit, KindSeen, job_audit
 from webapp.filesystem_calls.job_calls import JobCalls, Pace, job_calls, pace_of
 from webapp.filesystem_calls.what_ifs import Floor, WhatIf, WhatIfs, what_ifs
+from webapp.fleet.job_plan import plan_of
 from webapp.fleet.models import JobCurrent
+from webapp.fleet.task_samples import LARGEST_READ, read_samples
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
-from webapp.placement.job_placement import LARGEST_READ
-from webapp.placement.job_plan import plan_of
-from webapp.placement.samples import read_samples
 from webapp.storage.file_settings import file_settings
 from webapp.storage.newest_metadata import MOST_HANDLES, newest_metadata
 from webapp.storage.replication_factor import NONE, ReplicationFactor, factor_of_path

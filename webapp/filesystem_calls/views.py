@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
+from ingest.messages import join_messages
 from webapp.charts.filesystem_calls import calls_by_kind, files_and_heap
 from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.filesystem_calls.words import (
@@ -20,6 +21,7 @@ from webapp.filesystem_calls.words import (
     what_if_rows,
 )
 from webapp.fleet.job_lookup import look_up
+from webapp.messages.rendering import localised
 
 
 @require_GET
@@ -38,7 +40,7 @@ def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "job": view.job,
         "calls": calls,
         "why": found.why,
-        "sentence": f"{sentence(calls)} {bytes_sentence(calls, found.replicated)}" if calls else "",
+        "sentence": join_messages([sentence(calls), bytes_sentence(calls, found.replicated)], " ") if calls else "",
         "rows": rows(calls) if calls else (),
     }
     if found.observed:
@@ -69,4 +71,4 @@ def threshold_chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResp
     points = [(one.threshold_bytes, one.files, one.heap_bytes) for one in found.what_ifs.curve]
     best = found.what_ifs.knee
     figure = files_and_heap(points, found.what_ifs.at_now.threshold_bytes, best.threshold_bytes if best else None)
-    return JsonResponse({"figure": json.loads(figure.to_json()), "note": knee_sentence(found.what_ifs)})
+    return JsonResponse({"figure": json.loads(figure.to_json()), "note": localised(knee_sentence(found.what_ifs))})

@@ -11,9 +11,9 @@ from django.db.models import Count, Q
 
 from webapp.checkpoints.models import CheckpointFact
 from webapp.hosts.lookup import COUNTS, HostJob
+from webapp.hosts.memory_budget import TaskManagerBudget, budget
 from webapp.hosts.models import HostEvent
-from webapp.resources.budget import TaskManagerBudget, budget
-from webapp.resources.samples import OF_BUDGET
+from webapp.hosts.taskmanager_samples import OF_BUDGET
 from webapp.work.lake import read_newest
 
 log = logging.getLogger(__name__)

@@ -22,6 +22,7 @@ CODE_WORDS = (
     gettext_noop("waits"),
     gettext_noop("held"),
     gettext_noop("ok"),
+    gettext_noop("name"),
     gettext_noop("ratio"),
     gettext_noop("waits for work"),
     gettext_noop("waits for room in its output"),

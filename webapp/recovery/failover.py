@@ -10,11 +10,11 @@ import numpy as np
 
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import region_sizes, regions
+from webapp.analyses.placement.job_placement import HostLoad, TaskManagerLoad
+from webapp.analyses.placement.lookup import look_up_placement
+from webapp.fleet.job_plan import plan_of, restarts_all
 from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.lib.outage import Outage
-from webapp.placement.job_placement import HostLoad, TaskManagerLoad
-from webapp.placement.job_plan import plan_of, restarts_all
-from webapp.placement.lookup import look_up_placement
 from webapp.pressure.newest_windows import newest_windows
 from webapp.recovery.phases import Phases, SpareSlots, phases, spare_slots
 from webapp.recovery.regional_checkpoints import RegionalCheckpoints, regional_checkpoints

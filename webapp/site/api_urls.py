@@ -8,12 +8,10 @@ from webapp.accounts.audit import api as audit
 from webapp.accounts.saved_views import api as saved_views
 from webapp.alerting import api_urls as alerting
 from webapp.analyses.api import urlpatterns as analyses_api
-from webapp.backend import api_urls as backend
 from webapp.before_after import api_urls as before_after
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
 from webapp.delivery import api_urls as delivery
-from webapp.exactly_once import api_urls as exactly_once
 from webapp.filesystem_calls import api_urls as filesystem_calls
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
@@ -21,13 +19,11 @@ from webapp.growth import api_urls as growth
 from webapp.hosts import api_urls as hosts
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
-from webapp.placement import api_urls as placement
 from webapp.pressure import api_urls as pressure
 from webapp.push import api_urls as push
 from webapp.recovery import api_urls as recovery
 from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
-from webapp.resources import api_urls as resources
 from webapp.site.api_job import JobDetailView
 from webapp.starts import api_urls as starts
 from webapp.storage import api_urls as storage
@@ -57,8 +53,6 @@ for feature in (
 
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
-    *placement.urlpatterns,
-    *resources.urlpatterns,
     *filesystem_calls.urlpatterns,
     *fleet.urlpatterns,
     *push.urlpatterns,
@@ -67,9 +61,7 @@ urlpatterns = [
     *replication.urlpatterns,
     *starts.urlpatterns,
     *hosts.urlpatterns,
-    *backend.urlpatterns,
     *threads.urlpatterns,
-    *exactly_once.urlpatterns,
     *delivery.urlpatterns,
     *growth.urlpatterns,
     *before_after.urlpatterns,

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from webapp.accounts.guards import whole_fleet_only
+from webapp.analyses.registry import all_analyses
 from webapp.lib.menu import MenuEntry
 from webapp.site.views import clusters, fleet, job_charts, jobs
 
@@ -15,15 +16,14 @@ FLEET = MenuEntry(
         "checkpoint",
         "what-if",
         "vertex",
+        "replication",
         "placement",
         "recovery",
         "filesystem-calls",
         "starts",
         "resources",
-        "backend",
-        "exactly-once",
-        "replication",
         "before-after",
+        *all_analyses(),
     ),
     keeps_range=True,
 )

@@ -43,13 +43,9 @@ urlpatterns = [
     path("", include("webapp.pressure.urls")),
     path("", include("webapp.flame_graphs.urls")),
     path("", include("webapp.threads.urls")),
-    path("", include("webapp.placement.urls")),
-    path("", include("webapp.resources.urls")),
     path("", include("webapp.filesystem_calls.urls")),
     path("", include("webapp.starts.urls")),
     path("", include("webapp.hosts.urls")),
-    path("", include("webapp.backend.urls")),
-    path("", include("webapp.exactly_once.urls")),
     path("", include(analysis_pages())),
     path("", include("webapp.site.page_urls")),
 ]

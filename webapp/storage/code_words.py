@@ -28,6 +28,8 @@ CODE_WORDS = (
     _("two owners"),
     _("writer unknown"),
     _("job unseen"),
+    _("referrer unread"),
+    _("last unfound"),
     _("task owned"),
     _("was referred"),
     _("other spelling"),

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from spark_jobs.diagnosis.thread_dumps import DumpedThread, own_method, sentence, task_of
 from webapp.fleet.asked_of_flink import GIVEN_UP_AFTER
 from webapp.fleet.models import JobCurrent
-from webapp.placement.samples import read_samples
+from webapp.fleet.task_samples import read_samples
 from webapp.threads.choices import ThreadDumpState as State
 from webapp.threads.models import ThreadDump
 from webapp.threads.requests import NOT_BEFORE

@@ -24,9 +24,9 @@ from spark_jobs.fold.taskmanagers import COLUMNS, TaskManagerHistory, restarts_o
 from spark_jobs.fold.windows import job_windows
 from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTrend
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.hosts.taskmanager_samples import read_of_job
 from webapp.lib.instants import epoch_ms
 from webapp.pressure.models import PressureWindow
-from webapp.resources.samples import read_of_job
 from webapp.starts.models import JobStart
 from webapp.storage.recovery import recovery_point_of
 from webapp.what_if.past_gauges import read_gauges

@@ -3,8 +3,8 @@
 import pytest
 
 from ingest.flink_rest.versions import release
-from webapp.placement.advice import advice
-from webapp.placement.job_plan import buffer_settings
+from webapp.analyses.placement.advice import advice
+from webapp.fleet.job_plan import buffer_settings
 
 
 @pytest.mark.parametrize(

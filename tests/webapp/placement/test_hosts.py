@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.placement import brute_force
 from tests.placement.test_rules import jobs, plan_of
 from tests.webapp.builders import T0
+from webapp.analyses.placement.job_placement import placement_of
 from webapp.fleet.models import JobCurrent
-from webapp.placement.job_placement import placement_of
-from webapp.placement.samples import Sampled, SampledTaskManager, SampledVertex
+from webapp.fleet.task_samples import Sampled, SampledTaskManager, SampledVertex
 
 NAMES = ("tm-0", "tm-1", "tm-2", "tm-3")
 

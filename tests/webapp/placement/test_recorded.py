@@ -1,19 +1,17 @@
-"""Where the tasks of recorded jobs run: page, API and command against Flink's raw answers."""
+"""Where the tasks of recorded jobs run, against Flink's raw answers."""
 
-import json
 import re
 from datetime import timedelta
-from io import StringIO
 
 import pytest
 from django.core.cache import cache
-from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from tests.first_cycles import CLUSTER
 from tests.webapp.placement.recorded import answers, redeployed_tasks, subtasks, taken_up, tasks_of
-from webapp.placement.lookup import look_up_placement
-from webapp.placement.words import verdict
+from webapp.analyses.document import Asked, Document
+from webapp.analyses.placement.lookup import look_up_placement
+from webapp.analyses.registry import all_analyses
+from webapp.reports.gathering import analysis_tables
 
 pytestmark = pytest.mark.django_db
 L2, OLD, NEW = "recordings/1.20.5/L2", "recordings/1.12.5/G", "incidents/2.3.0/slow-sync"
@@ -21,6 +19,18 @@ L2, OLD, NEW = "recordings/1.20.5/L2", "recordings/1.12.5/G", "incidents/2.3.0/s
 
 def placement(job):
     return look_up_placement(job)
+
+
+def document_of(job) -> Document:
+    at = job.last_seen_at
+    return all_analyses()["placement"].answer(job, Asked(at, at, at))
+
+
+def rows(document, key):
+    """Of the table of this key, by the keys of its columns."""
+    (table,) = [one for one in document.tables if one.key == key]
+    keys = [column.key for column in table.columns]
+    return [dict(zip(keys, row, strict=True)) for row in table.rows]
 
 
 @pytest.mark.parametrize("recording", [L2, OLD, NEW])
@@ -61,14 +71,17 @@ def test_a_taskmanager_lacks_the_buffers_that_flink_says_it_lacks(home):
     found = placement(job)
     assert {one.short_by for one in found.taskmanagers if one.short_by} == lacked == {1}
     assert {one.buffers for one in found.taskmanagers} == {32}
-    assert "1 of 2 TaskManagers have fewer network buffers than the tasks on them need at least" in verdict(found).sentence
+    assert {row["short_by"] for row in rows(document_of(job), "taskmanagers")} == {0, 1}
+    verdict = document_of(job).verdict
+    assert verdict.tone == "warn"
+    assert verdict.sentence.startswith("1 of 2 TaskManagers have fewer network buffers than the tasks on them need at least")
 
 
-def test_flinks_own_balanced_scheduling_comes_to_what_both_rules_are_simulated_to_bring(home):
+def test_flinks_own_balanced_scheduling_comes_to_what_it_is_simulated_to_bring(home):
     """2.3 with taskmanager.load-balance.mode TASKS: as many tasks on each TaskManager."""
     (job,) = taken_up("incidents/2.3.0/balanced", home)
     found = placement(job)
-    assert list(found.outcome("now").tasks) == list(found.outcome("both").tasks)
+    assert list(found.outcome("now").tasks) == list(found.outcome("balanced").tasks)
     assert found.outcome("now").max_over_mean < found.outcome("default").max_over_mean
     assert "TASKS already" in found.advice
 
@@ -86,24 +99,28 @@ def test_groups_of_the_plan_are_those_of_the_answer(home):
     }
 
 
-def test_page_api_and_command_say_the_same(viewer, home):
+def test_an_uneven_placement_is_a_warning_with_what_balancing_would_bring(viewer, home):
     (job,) = taken_up(L2, home)
-    at = (job.cluster, job.job_id)
-    sentence = "The fullest TaskManager has 11 of 14 tasks, 1.57 times the mean. Both rules would bring it to 1.29."
-    assert "Placement" in viewer.get(reverse("placement", args=at)).content.decode()
-    tables = viewer.get(reverse("placement-tables", args=at)).content.decode()
-    assert sentence in tables
-    document = viewer.get(reverse("api-job-placement", args=at)).json()
-    assert document["verdict"] == sentence
-    assert next((one["key"], one["tasks"]) for one in document["outcomes"]) == ("now", [11, 3])
-    out = StringIO()
-    call_command("placement", CLUSTER, job.name, "--json", stdout=out)
-    assert json.loads(out.getvalue()) == document
-    out = StringIO()
-    call_command("placement", CLUSTER, job.job_id, stdout=out)
-    assert sentence in out.getvalue()
-    figure = viewer.get(reverse("job-chart-placement", args=at)).json()["figure"]
-    assert [one["name"] for one in figure["data"]] == ["Observed", "Both rules"]
+    sentence = "The fullest TaskManager has 11 of 14 tasks, 1.57 times the mean. Balanced tasks would bring it to 1.29."
+    document = document_of(job)
+    assert (document.verdict.tone, document.verdict.sentence) == ("warn", sentence)
+    placements = rows(document, "placements")
+    assert [(one["placement"], one["tasks_most"]) for one in placements] == [
+        ("Observed", 11),
+        ("Flink's default", 14),
+        ("Balanced tasks", 9),
+    ]
+    chart = reverse("placement-chart-tasks", args=(job.cluster, job.job_id))
+    figure = viewer.get(chart).json()["figure"]
+    assert [one["name"] for one in figure["data"]] == ["Observed", "Balanced tasks"]
+
+
+@pytest.mark.parametrize(("recording", "is_there"), [(L2, True), ("incidents/2.3.0/balanced", False)])
+def test_a_report_has_an_uneven_placement_and_no_even_one(recording, is_there, home):
+    (job,) = taken_up(recording, home)
+    at = job.last_seen_at
+    titles = [table.title for table in analysis_tables.tables(job, job.start_time, at, at)]
+    assert ("Placement" in titles) is is_there
 
 
 def test_a_taskmanager_that_may_be_lost_is_named_with_its_host_on_the_recovery_page(viewer, home):
@@ -122,39 +139,25 @@ def test_an_hour_after_its_last_sample_the_present_is_unknown_and_the_plan_is_si
     found = look_up_placement(job)
     assert found.at is None
     assert found.unknown[0].startswith("Where its subtasks run is not known")
-    assert verdict(found).sentence.startswith("How even its tasks are spread now is not known")
-    assert [one.key for one in found.outcomes] == ["default", "count", "content", "both"]
+    verdict = document_of(job).verdict
+    assert verdict.tone == "unknown"
+    assert verdict.sentence.startswith("How even its tasks are spread now is not known")
+    assert [one.key for one in found.outcomes] == ["default", "balanced"]
 
 
-def test_a_lake_that_cannot_be_read_leaves_the_plan(viewer, home):
+def test_a_lake_that_cannot_be_read_leaves_the_plan(home):
     (job,) = taken_up(L2, home)
     for log in (home / "lake" / "vertex_metrics" / "_delta_log").iterdir():
         log.write_text("no commit")
-    document = viewer.get(reverse("api-job-placement", args=(job.cluster, job.job_id))).json()
-    assert [one["key"] for one in document["outcomes"]] == ["default", "count", "content", "both"]
+    assert [one["placement"] for one in rows(document_of(job), "placements")] == ["Flink's default", "Balanced tasks"]
 
 
-def test_a_job_without_a_plan_says_so_behind_each_door(viewer, home):
+def test_the_placement_of_a_job_without_a_plan_is_unknown(home):
     (job,) = taken_up(L2, home)
     job.graph = None
-    job.save()
-    at = (job.cluster, job.job_id)
-    assert "The plan of this job is not known" in viewer.get(reverse("placement-tables", args=at)).content.decode()
-    assert viewer.get(reverse("api-job-placement", args=at)).status_code == 404
-    assert viewer.get(reverse("job-chart-placement", args=at)).json()["empty"]["title"] == "The plan of this job is not known"
-    with pytest.raises(CommandError, match="plan of this job is not known"):
-        call_command("placement", CLUSTER, job.job_id)
-
-
-def test_a_job_that_nobody_saw_is_refused():
-    with pytest.raises(CommandError, match="no job nothing on a cluster called nowhere"):
-        call_command("placement", "nowhere", "nothing")
-
-
-def test_the_page_asks_the_database_a_constant_number_of_times(viewer, home, django_assert_max_num_queries):
-    (job,) = taken_up(L2, home)
-    with django_assert_max_num_queries(12):
-        viewer.get(reverse("placement-tables", args=(job.cluster, job.job_id)))
+    document = document_of(job)
+    assert (document.verdict.tone, document.verdict.sentence) == ("unknown", "The plan of this job is not known")
+    assert not document.tables
 
 
 def test_the_tasks_that_a_lost_taskmanager_restarts_are_those_that_flink_deployed_again(home):
@@ -164,7 +167,6 @@ def test_the_tasks_that_a_lost_taskmanager_restarts_are_those_that_flink_deploye
     deployed = redeployed_tasks("recordings/1.20.5/I")
     assert deployed
     assert set(deployed) == {one.restarts for one in found.taskmanagers} == {found.tasks}
-    assert {one.restarts for one in found.vertices} == {found.tasks}
     assert found.regions == 1
 
 

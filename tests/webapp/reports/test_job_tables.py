@@ -1,4 +1,4 @@
-"""The report of a job tells its placement, file system calls, recovery and what its tasks need, in every form, as their own commands do."""
+"""The report of a job tells its file system calls, recovery and what its tasks need, in every form, as their own commands do."""
 
 import json
 from datetime import timedelta
@@ -53,10 +53,8 @@ def test_each_has_its_sentence_and_its_figures_in_every_form(of):
     until = newest(PLAYED) + timedelta(minutes=10)
     document = gather(scope(of, start=of.start_time, end=until), uid=UID, made_at=timezone.now(), made_by="olga")
     tables = {one.title: one for one in document.stories[0].tables}
-    assert [*tables] == ["Placement", "File system calls", "Recovery", "Resources"]
-    placement, calls, recovery = printed("placement", of), printed("filesystem_calls", of), printed("recovery", of)
-    assert tables["Placement"].note == placement["verdict"]
-    assert [int(row[1].replace(",", "")) for row in tables["Placement"].rows] == [max(one["tasks"]) for one in placement["outcomes"]]
+    assert [*tables] == ["File system calls", "Recovery"]
+    calls, recovery = printed("filesystem_calls", of), printed("recovery", of)
     told_calls = {kind: int(count.replace(",", "")) for kind, count in tables["File system calls"].rows}
     assert sum(told_calls.values()) == calls["calls"]["total_most"] > 0
     assert tables["Recovery"].note.startswith(recovery["summary"])
@@ -95,7 +93,7 @@ def test_what_its_tasks_need_is_told_as_on_its_pages(weir, tmp_path, home):
     )  # fmt: skip
     of_time = scope(of, start=of.start_time, end=of.last_seen_at + timedelta(minutes=1))
     tables = {one.title: one for one in gather(of_time, uid=UID, made_at=timezone.now(), made_by="olga").stories[0].tables}
-    assert {"Resources", "State backend", "Copy of its checkpoints", "Threads"} <= tables.keys()
+    assert {"State backend", "Copy of its checkpoints", "Threads"} <= tables.keys()
     assert tables["State backend"].note == printed("backend", of)["verdict"]
     assert tables["Threads"].rows == (("enrich (1/2)#0", "runs in a.B.map", "3"),)
     assert "Exactly-once" not in tables

@@ -8,8 +8,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.webapp.placement.recorded import taken_up
+from webapp.analyses.document import Asked
+from webapp.analyses.registry import all_fleet_analyses
+from webapp.analyses.resources.lookup import groupings, look_up_fleet, look_up_resources
 from webapp.fleet.models import Cluster
-from webapp.resources.lookup import groupings, look_up_fleet, look_up_resources
+from webapp.lib import scopes
 
 pytestmark = pytest.mark.django_db
 
@@ -40,33 +43,50 @@ def test_labels_of_clusters_group_their_jobs(fleet, viewer):
     Cluster.objects.create(name=job.cluster, url="http://127.0.0.1:8081", labels={"team": "shop"})
     assert groupings() == ("cluster", "name", "team")
     assert [(group.name, group.jobs) for group in look_up_fleet(at, "team").groups] == [("shop", 1)]
-    assert "?by=team" in viewer.get("/resources/").content.decode()
+    assert '<option value="team">' in viewer.get("/resources/").content.decode()
 
 
-def test_page_api_and_command_tell_the_same(fleet, viewer, monkeypatch):
+def test_page_api_and_command_have_one_document(fleet, viewer, monkeypatch):
     _job, at = fleet
-    for module in ("webapp.resources.views", "webapp.resources.api.views", "webapp.resources.management.commands.resources"):
-        monkeypatch.setattr(f"{module}.timezone.now", lambda: at)
-    answer = viewer.get("/api/v1/resources/?by=name").json()
-    out = StringIO()
-    call_command("resources", by="name", json=True, stdout=out)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: at)
+    answer = viewer.get("/api/v1/analyses/resources/?by=name").json()
+    out, printed = StringIO(), StringIO()
+    call_command("analyse", fleet="resources", set=["by=name"], json=True, stdout=out)
     assert json.loads(out.getvalue()) == answer
-    assert answer["groups"][0]["name"] == "lab"
-    assert "lab-leaking" in viewer.get("/resources/tables?by=name").content.decode()
-    assert viewer.get("/charts/resources?by=name").json()["figure"]["data"][0]["y"] == ["lab"]
+    groups, jobs = [block for block in answer["blocks"] if block["kind"] == "table"]
+    assert [row["group"] for row in groups["rows"]] == ["lab"]
+    assert [row["job"] for row in jobs["rows"]] == ["lab-leaking"]
+    call_command("analyse", fleet="resources", stdout=printed)
+    page = viewer.get("/resources/?by=name", headers={"HX-Request": "true"}).content.decode()
+    for text in (answer["verdict"]["sentence"], "lab-leaking"):
+        assert text in page and text in printed.getvalue()
+    figure = viewer.get("/resources/memory.json?by=name").json()["figure"]
+    assert figure["data"][0]["y"] == ["lab"]
 
 
-def test_a_lake_that_cannot_be_read_is_told_everywhere(fleet, viewer, home):
+def test_jobs_of_clusters_that_a_reader_does_not_see_are_in_no_table_and_no_sum(fleet):
+    _job, at = fleet
+    own = all_fleet_analyses()["resources"]
+    assert len(own.answer(Asked(at, at, at)).tables[1].rows) == 1
+    with scopes.within(scopes.OfClusters({"another"})):
+        document = own.answer(Asked(at, at, at))
+    assert document.verdict.sentence == "No job has slots on a TaskManager that was sampled."
+    (facts,) = document.blocks
+    assert [fact.value for fact in facts.facts if fact.key != "since"] == [0, 0, 0]
+
+
+def test_a_lake_that_cannot_be_read_makes_the_fleet_unknown(fleet, viewer, home):
     (home / "lake" / "taskmanagers" / "_delta_log").rename(home / "moved")
     (home / "lake" / "taskmanagers" / "_delta_log").write_text("no log")
-    assert "The lake could not be read" in viewer.get("/resources/tables").content.decode()
-    assert viewer.get("/charts/resources").json()["empty"]["title"] == "The lake could not be read"
-    assert viewer.get("/api/v1/resources/").status_code == 404
+    verdict = viewer.get("/api/v1/analyses/resources/").json()["verdict"]
+    assert (verdict["tone"], verdict["sentence"]) == ("unknown", "The lake could not be read")
+    empty = viewer.get("/resources/memory.json").json()["empty"]
+    assert empty["title"] == "The lake could not be read"
 
 
-def test_a_wrong_grouping_is_refused_by_the_api_and_a_job_needs_its_cluster(viewer, db):
-    assert viewer.get("/api/v1/resources/?by=colour").status_code == 400
-    with pytest.raises(CommandError, match="Give a cluster and a job"):
-        call_command("resources", "prod")
-    with pytest.raises(CommandError, match="grouped by cluster, name"):
-        call_command("resources", by="colour")
+def test_a_wrong_grouping_and_an_analysis_that_is_not_there_are_refused(viewer, db):
+    assert viewer.get("/api/v1/analyses/resources/?by=colour").status_code == 400
+    with pytest.raises(CommandError, match="Give one of cluster, name"):
+        call_command("analyse", fleet="resources", set=["by=colour"])
+    with pytest.raises(CommandError, match="No analysis is called nothing"):
+        call_command("analyse", fleet="nothing")

@@ -1,20 +1,29 @@
-"""What recorded jobs have of their TaskManagers and use of it: page, API and command against Flink's raw answers."""
+"""What recorded jobs have of their TaskManagers and use of it, against Flink's raw answers."""
 
-import json
 import re
-from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.urls import reverse
 
+from ingest.messages import bytes_text
 from tests.webapp.placement.recorded import answers, taken_up
-from webapp.resources.lookup import look_up_resources
-from webapp.resources.words import advice, unknown, verdict
+from webapp.analyses.document import Advice, Asked, NotKnown
+from webapp.analyses.registry import all_analyses
+from webapp.analyses.resources.lookup import look_up_resources
 
 pytestmark = pytest.mark.django_db
 OLD, LEAKING, FULL, FULL_OLD = (
     "recordings/1.12.5/G", "incidents/1.20.5/leaking", "incidents/2.3.0/full-heap", "incidents/1.20.5/full-heap",
 )  # fmt: skip
+
+
+def document_of(job):
+    at = job.last_seen_at
+    return all_analyses()["resources"].answer(job, Asked(at, at, at))
+
+
+def advice_on(job):
+    return [line for block in document_of(job).blocks if isinstance(block, Advice) for line in block.lines]
 
 
 def told(recording, job_id):
@@ -77,8 +86,8 @@ def test_a_heap_that_is_collected_most_of_the_time_is_close_to_its_limit(recordi
         used = [(at, int(metrics[name]) / 1e9) for at, _, metrics in known if name in metrics]
         assert one.cpu_used == pytest.approx((used[-1][1] - used[0][1]) / (used[-1][0] - used[0][0]), rel=0.01)
     assert "heap" in [part.name for part in found.tight]
-    assert verdict(found).tone == "warn"
-    assert advice(found, {})[0].startswith("Raise taskmanager.memory.task.heap.size: collections take ")
+    assert document_of(job).verdict.tone == "warn"
+    assert advice_on(job)[0].startswith("Raise taskmanager.memory.task.heap.size: collections take ")
 
 
 def test_what_would_be_saved_is_its_share_of_all_taskmanagers_by_slots(home):
@@ -91,40 +100,34 @@ def test_what_would_be_saved_is_its_share_of_all_taskmanagers_by_slots(home):
     heap = next(part for part in found.parts if part.name == "heap")
     assert heap.suggested_bytes >= 2.5 * live
     assert found.spare_bytes == heap.spare_bytes * len(raw)
-    assert any("by 159 MB on each TaskManager: a collection leaves" in line for line in advice(found, {}))
-    assert "lower it too" in advice(found, {"taskmanager.memory.process.size": "688 mb"})[-1]
+    assert any(f"by {bytes_text(heap.spare_bytes)} on each TaskManager: a collection leaves" in line for line in advice_on(job))
+    job.configuration = {"taskmanager.memory.process.size": "688 mb"}
+    assert "lower it too" in advice_on(job)[-1]
 
 
 def test_before_1_13_nobody_knows_whose_slots_are(home):
     (job,) = taken_up(OLD, home)
-    found = look_up_resources(job)
-    assert found.slots is None
-    assert "Flink before 1.13 does not say whose slots are" in unknown(found)[0]
+    assert look_up_resources(job).slots is None
+    reasons = [block.reason for block in document_of(job).blocks if isinstance(block, NotKnown)]
+    assert reasons[0].startswith("Flink before 1.13 does not say whose slots are")
 
 
-def test_page_api_and_command_tell_the_same(home, viewer, settings):
+def test_each_part_of_memory_has_a_row_with_its_option_and_two_bars(home, viewer):
     (job,) = taken_up(LEAKING, home)
-    found, address = look_up_resources(job), f"jobs/{job.cluster}/{job.job_id}/resources/"
-    answer = viewer.get(f"/api/v1/{address}").json()
-    assert (answer["spare_bytes"], answer["verdict"]) == (found.spare_bytes, verdict(found).sentence)
-    assert [part["state"] for part in answer["parts"]] == [part.state for part in found.parts]
-    out = StringIO()
-    call_command("resources", job.cluster, job.job_id, json=True, stdout=out)
-    assert json.loads(out.getvalue()) == answer
-    assert viewer.get(f"/{address}").status_code == 200
-    shown = viewer.get(f"/{address}tables").content.decode()
-    assert verdict(found).sentence in shown and "taskmanager.memory.task.heap.size" in shown
-    figure = viewer.get(f"/jobs/{job.cluster}/{job.job_id}/charts/resources").json()["figure"]
+    found, document = look_up_resources(job), document_of(job)
+    memory = next(table for table in document.tables if table.key == "memory")
+    keys = [column.key for column in memory.columns]
+    rows = [dict(zip(keys, row, strict=True)) for row in memory.rows]
+    assert [(row["part"], row["used_bytes"], row["option"]) for row in rows] == [
+        (part.name, part.used_bytes, part.option) for part in found.parts
+    ]
+    chart = reverse("resources-chart-memory", args=(job.cluster, job.job_id))
+    figure = viewer.get(chart).json()["figure"]
     assert [bar["name"] for bar in figure["data"]] == ["configured", "used"]
 
 
-def test_a_job_without_samples_says_so_everywhere(home, viewer):
+def test_the_resources_of_a_job_without_samples_are_unknown(home):
     (job,) = taken_up(LEAKING, home)
     job.cluster = "elsewhere"
-    job.pk = None
-    job.save()
-    address = f"jobs/elsewhere/{job.job_id}/resources/"
-    assert viewer.get(f"/api/v1/{address}").status_code == 404
-    assert "No TaskManager was sampled" in viewer.get(f"/{address}tables").content.decode()
-    with pytest.raises(CommandError, match="No sample of a TaskManager"):
-        call_command("resources", "elsewhere", job.job_id)
+    verdict = document_of(job).verdict
+    assert (verdict.tone, verdict.sentence) == ("unknown", "No TaskManager was sampled")

@@ -13,14 +13,13 @@ from spark_jobs.placement.in_flight import OVERDRAFT_PER_PARTITION, VertexBuffer
 from webapp.analyses.document import Advice, Asked, Block, Column, Document, Fact, Facts, Link, Table, Tone, Verdict
 from webapp.analyses.registry import analysis
 from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.job_plan import buffer_settings, plan_of
 from webapp.fleet.models import JobCurrent
 from webapp.lib.flink_values import whole
 from webapp.lib.instants import epoch_ms
 from webapp.lib.quantities import bytes_text, count_text, percent_text
-from webapp.placement.job_plan import buffer_settings, plan_of
 
 NEWEST = 20
-SHOWN = 100
 MUCH_OF_ALL = 0.5
 """Of all that unaligned checkpoints write: they save in-flight data rather than state."""
 _OVERDRAFT, _OVERDRAFT_SINCE = "taskmanager.network.memory.max-overdraft-buffers-per-gate", (1, 16)
@@ -167,14 +166,13 @@ def _vertices(found: JobInFlight) -> Table:
             Column("behind_bytes", message("Behind it"), "bytes", message("buffers behind it, each full")),
             Column("behind_buffers", message("Buffers behind it"), "count"),
         ),
-        tuple((one.name, one.parallelism, one.inputs * size, one.inputs, one.outputs * size, one.outputs) for one in most[:SHOWN]),
+        tuple((one.name, one.parallelism, one.inputs * size, one.inputs, one.outputs * size, one.outputs) for one in most),
         note=message(
             "At most, with every buffer full and every channel between two TaskManagers. "
             "Debloated buffers before a task are smaller; the analysis State backend shows "
             "their size where Flink reports it."
         ),
         empty=message("The plan of the job is not known."),
-        total=len(most),
     )
 
 

@@ -1,4 +1,4 @@
-"""What Weir works out of one job beside its rows: placement, file system calls, recovery; a sentence and a bounded table each."""
+"""What Weir works out of one job beside its rows: file system calls, recovery; a sentence and a bounded table each."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,10 +7,6 @@ from ingest.messages import message
 from webapp.filesystem_calls import words as of_calls
 from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.fleet.models import JobCurrent
-from webapp.lib.quantities import count_text
-from webapp.placement import words as of_placement
-from webapp.placement.job_placement import NOW
-from webapp.placement.lookup import look_up_placement
 from webapp.reports.document import Table
 from webapp.reports.gathering import recovery_tables, start_tables, work_tables
 from webapp.reports.gathering.scope import ReportScope
@@ -26,34 +22,7 @@ def tables(job: JobCurrent, scope: ReportScope, now: datetime, found: JobStarts)
         return ()
     recovery = recovery_tables.tables(job, min(scope.end, job.last_seen_at or job.as_of))
     starts = start_tables.tables(job, scope, found)
-    return (*_placement(job, scope.end), *_calls(job, now), *starts, *recovery, *work_tables.tables(job, scope, now))
-
-
-def _placement(job: JobCurrent, at: datetime) -> Iterator[Table]:
-    found = look_up_placement(job, at)
-    now = found.outcome(NOW) if found else None
-    if found is None or now is None or len(now.tasks) < 2:
-        return
-    rows = [
-        (
-            of_placement.LABELS[one.key],
-            count_text(one.tasks[0]),
-            "–" if one.max_over_mean is None else f"{one.max_over_mean:.2f}",
-            "–" if one.busy_max is None else f"{one.busy_max:.1f}",
-            f"{one.buffers_least:,}–{one.buffers_most:,}",
-            count_text(one.moved),
-        )
-        for one in found.outcomes
-    ]
-    columns = (
-        message("Placement"),
-        message("Tasks of the fullest TaskManager"),
-        message("Over the mean"),
-        message("Busy threads at most"),
-        message("Network buffers of one"),
-        message("Subtasks moved"),
-    )
-    yield Table(message("Placement"), columns, tuple(rows), (1, 2, 3, 4, 5), of_placement.verdict(found).sentence)
+    return (*_calls(job, now), *starts, *recovery, *work_tables.tables(job, scope, now))
 
 
 def _calls(job: JobCurrent, at: datetime) -> Iterator[Table]:

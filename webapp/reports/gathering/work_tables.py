@@ -1,22 +1,16 @@
-"""What Weir works out of the tasks of one job: memory, state, transactions, data in flight, copy, threads; a table each."""
+"""What Weir works out of the tasks of one job: state, transactions, data in flight, copy, threads; a table each."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from ingest.messages import message
-from webapp.backend import words as of_backend
-from webapp.backend.job_backend import OF_ROCKSDB, job_backend
-from webapp.exactly_once import words as of_transactions
-from webapp.exactly_once.job_transactions import job_transactions
 from webapp.fleet.models import JobCurrent
-from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.lib.quantities import count_text, duration_text
 from webapp.replication.job_replication import job_replication
 from webapp.reports import texts
 from webapp.reports.document import Table
 from webapp.reports.gathering import analysis_tables, busy_vertices, state_expiry
 from webapp.reports.gathering.scope import ReportScope
-from webapp.resources import words as of_resources
-from webapp.resources.lookup import look_up_resources
 from webapp.threads.job_threads import JobThreads, job_threads
 
 MOST_ROWS = 20
@@ -25,67 +19,12 @@ MOST_ROWS = 20
 def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table]:
     """Those that have something to say, as of the end of the time."""
     at = min(scope.end, job.last_seen_at or job.as_of)
-    yield from _resources(job, at)
-    yield from _backend(job, at)
     yield from state_expiry.tables(job)
-    yield from _transactions(job, scope)
     yield from analysis_tables.tables(job, scope.start, at, now)
     yield from _replication(job, now)
     dumped = job_threads(job, at, now)
     yield from busy_vertices.tables(job, scope, dumped)
     yield from _threads(scope, dumped)
-
-
-def _resources(job: JobCurrent, at: datetime) -> Iterator[Table]:
-    found = look_up_resources(job, at)
-    if found is None:
-        return
-    rows = [
-        (part.name, bytes_text(part.configured_bytes), bytes_text(part.used_bytes), part.state, part.option)
-        for part in found.parts
-        if part.configured_bytes
-    ]
-    columns = (message("Memory of a TaskManager"), message("Configured"), message("Used"), message("State"), message("Option"))
-    yield Table(message("Resources"), columns, tuple(rows), (1, 2), of_resources.verdict(found).sentence)
-
-
-def _backend(job: JobCurrent, at: datetime) -> Iterator[Table]:
-    found = job_backend(job, at)
-    of_rocksdb = found.having(OF_ROCKSDB)
-    if not of_rocksdb:
-        return
-    rows = [
-        (
-            texts.name(one.name),
-            message("{stalled:number} of {samples:number}", stalled=one.stalled, samples=one.samples) if one.samples else "unknown",
-            _known(one.newest["level0_files"]),
-            bytes_text(one.newest["memtable_bytes"]),
-            bytes_text(one.newest["sst_bytes"]),
-        )
-        for one in of_rocksdb[:MOST_ROWS]
-    ]
-    columns = (
-        message("Vertex"),
-        message("Samples with a stall"),
-        message("Files in level 0"),
-        message("Write buffers"),
-        message("Files on disk"),
-    )
-    yield Table(message("State backend"), columns, tuple(rows), (2, 3, 4), texts.bounded(of_backend.verdict(found).word))
-
-
-def _transactions(job: JobCurrent, scope: ReportScope) -> Iterator[Table]:
-    found = job_transactions(job, scope.end, scope.start)
-    sinks = found.of_sinks
-    if sinks.timeout_ms is None and not sinks.lost and not found.committers:
-        return
-    rows = (
-        ("Time-out", duration_text(sinks.timeout_ms)),
-        (message("Longest that one was open"), duration_text(sinks.open_ms)),
-        (message("Longest restart"), duration_text(sinks.restart_ms)),
-        (message("Logged as lost"), count_text(len(sinks.lost))),
-    )
-    yield Table(message("Exactly-once"), (message("Of a transaction"), message("Time")), rows, (1,), of_transactions.verdict(found).word)
 
 
 _COPY_WORDS = {

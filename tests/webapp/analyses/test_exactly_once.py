@@ -1,0 +1,90 @@
+"""Transactions of recorded jobs: page, API and command, against Flink's own log lines and against each other."""
+
+import json
+import re
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START, LOG_EVENT
+from tests.diagnosis.test_sink_transactions import open_at_commits, text
+from tests.first_cycles import CLUSTER, served_tables
+from tests.raw_starts import FIXTURES
+from tests.webapp.analyses.answers import advice_of, facts_of, tables_of
+from tests.webapp.builders import cluster, job
+from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.models import ThresholdOverride
+from webapp.fleet.models import JobCurrent, LogEvent
+from webapp.starts.models import JobStart
+
+pytestmark = pytest.mark.django_db
+
+
+def taken_up(recording: str, home: Path) -> JobCurrent:
+    models = {JOB_CURRENT: JobCurrent, JOB_START: JobStart, CHECKPOINT_FACT: CheckpointFact, LOG_EVENT: LogEvent}
+    for model, rows in zip(models.values(), served_tables(FIXTURES / recording, home, *models), strict=True):
+        model.objects.bulk_create(model(**row) for row in rows)  # type: ignore[attr-defined]
+    own = JobCurrent.objects.get()
+    cluster(CLUSTER, at=own.as_of, url=f"/recordings/{CLUSTER}", kind="recording")
+    return own
+
+
+def printed(*arguments: str) -> str:
+    out = StringIO()
+    call_command("analyse", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def words_of(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+
+@pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
+def test_page_api_and_command_say_what_flinks_sink_logged(version: str, home: Path, viewer: Client) -> None:
+    job = taken_up(f"incidents/{version}/short-transactions", home)
+    log = text(f"{version}/short-transactions")
+    document = viewer.get(reverse("api-job-analysis-exactly-once", args=(CLUSTER, job.job_id))).json()
+    facts = facts_of(document)
+    assert document == json.loads(printed(CLUSTER, job.job_id, "exactly-once", "--json"))
+    assert (facts["timeout_ms"], facts["mode"], facts["interval_ms"]) == (12_000, "exactly_once", 8_000)
+    assert facts["lost"] == log.count("Data loss might have occurred")
+    # One sink subtask: Flink tells how long each transaction was open that was committed with a checkpoint.
+    by_sink = list(open_at_commits(f"{version}/short-transactions"))
+    of_commits = [one["open_ms"] for one in reversed(tables_of(document)["commits"]["rows"])]
+    assert len(of_commits) == len(by_sink) >= 5
+    assert all(-500 <= ours - theirs < 2_500 for ours, theirs in zip(of_commits, by_sink, strict=True))
+    recovered = [int(ms) for ms in re.findall(r"has been open for (\d+) ms", log)]
+    assert facts["needed_ms"] >= max(recovered) - 500
+    page = words_of(viewer.get(reverse("exactly-once", args=(CLUSTER, job.job_id))).content.decode())
+    assert document["verdict"]["sentence"] in page
+    assert advice_of(document)[0] in page
+    assert document["verdict"]["sentence"] in printed(CLUSTER, job.job_id, "exactly-once").splitlines()[0]
+
+
+def test_a_long_time_out_is_fine_and_one_that_is_entered_counts_instead(home: Path, viewer: Client) -> None:
+    job = taken_up("incidents/1.20.5/transactions", home)
+    address = reverse("api-job-analysis-exactly-once", args=(CLUSTER, job.job_id))
+    document = viewer.get(address).json()
+    facts = facts_of(document)
+    assert (facts["timeout_ms"], facts["timeout_is_set"], facts["lost"]) == (900_000, False, 0)
+    assert document["verdict"]["sentence"].startswith("Transactions are open for up to ")
+    ThresholdOverride.objects.create(key="sink.transaction_timeout.set_ms", value=4_000, cluster=CLUSTER, job_id=job.job_id)
+    document = viewer.get(address).json()
+    facts = facts_of(document)
+    assert (facts["timeout_ms"], facts["timeout_is_set"]) == (4_000, True)
+    assert "is lost" in document["verdict"]["sentence"]
+
+
+def test_without_a_log_that_tells_the_time_out_is_unknown_not_fine(viewer: Client, django_assert_max_num_queries) -> None:
+    now = datetime(2026, 11, 21, 4, tzinfo=UTC)
+    cluster("prod-eu", at=now)
+    own = job("prod-eu", at=now, name="orders")
+    with django_assert_max_num_queries(17):
+        page = words_of(viewer.get(reverse("exactly-once", args=("prod-eu", own.job_id))).content.decode())
+    assert "? The transaction time-out of its sinks is not known" in page
+    assert "Nothing can be advised" in page

@@ -1,0 +1,201 @@
+"""The state backend of one job as page, API and command show it."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
+from ingest.flink_rest.versions import release
+from spark_jobs.diagnosis.fed_vertices import Fed, Untold, fed_samples
+from spark_jobs.diagnosis.rules.join_slow_input import apart_ms
+from spark_jobs.diagnosis.samples import VertexGauges
+from webapp.analyses.backend.options import NativeMetric, Option, is_rocksdb, named, native_metrics, options
+from webapp.fleet.models import JobCurrent
+from webapp.lib.instants import epoch_ms
+from webapp.lib.recent_answers import end_of_step
+from webapp.work.lake import read_newest
+
+log = logging.getLogger(__name__)
+
+Rows = list[dict[str, Any]]
+"""Of one vertex."""
+LOOK_BACK = timedelta(minutes=10)
+MOST_SAMPLES = 20_000
+FIGURES = tuple(one.name for one in fields(VertexGauges) if one.name not in ("vertex_id", "at_ms"))
+OF_INPUTS = ("input1_watermark_ms", "input2_watermark_ms")
+OF_BUFFERS = ("debloated_buffer_bytes", "buffers_consumed_in_ms")
+OF_EVENT_TIME = ("received_watermark_ms", "sent_watermark_ms")
+OF_ROCKSDB = tuple(name for name in FIGURES if name not in (*OF_INPUTS, *OF_BUFFERS, *OF_EVENT_TIME))
+
+
+@dataclass(frozen=True)
+class VertexFigures:
+    """``newest``: each figure as last reported. ``samples`` in the look-back that tell of stalls, ``stalled`` of them with one."""
+
+    vertex_id: str
+    name: str
+    at: datetime
+    newest: Mapping[str, int | None]
+    samples: int
+    stalled: int
+
+    def has(self, names: Sequence[str]) -> bool:
+        return any(self.newest[name] is not None for name in names)
+
+    @property
+    def first_watermark(self) -> datetime | None:
+        return _instant(self.newest["input1_watermark_ms"])
+
+    @property
+    def second_watermark(self) -> datetime | None:
+        return _instant(self.newest["input2_watermark_ms"])
+
+    @property
+    def apart_ms(self) -> int | None:
+        """By how much the watermark of the first input is ahead of that of the second; None also where the slower is idle."""
+        of_inputs = {name: self.newest[name] for name in (*OF_INPUTS, *OF_EVENT_TIME)}
+        return apart_ms(VertexGauges(self.vertex_id, 0, **of_inputs))
+
+    @property
+    def distance_ms(self) -> int | None:
+        return None if self.apart_ms is None else abs(self.apart_ms)
+
+
+@dataclass(frozen=True)
+class Feeder:
+    """``behind_ms``: the one that sent the greatest watermark of them; None where the distance says nothing of the inputs."""
+
+    vertex_id: str
+    name: str
+    sent_watermark_ms: int | None
+    behind_ms: int | None
+
+    @property
+    def sent_watermark(self) -> datetime | None:
+        return _instant(self.sent_watermark_ms)
+
+
+@dataclass(frozen=True)
+class FedVertex:
+    """Event time of what several vertices feed, as each of them sent it on last. ``untold``: see ``spark_jobs.diagnosis.fed_vertices``."""
+
+    vertex_id: str
+    name: str
+    at: datetime
+    untold: Untold | None
+    feeders: Sequence[Feeder]
+
+    @property
+    def apart_ms(self) -> int | None:
+        return None if self.untold else max(one.behind_ms or 0 for one in self.feeders)
+
+
+@dataclass(frozen=True)
+class JobBackend:
+    """``backend``, ``storage``: as Flink names them. ``options`` None where the configuration is not known. ``vertices`` None where
+    the lake could not be read; those with stalls first. ``fed``: vertices whose release does not tell the watermark of each input, by
+    what feeds them; the farthest apart first."""
+
+    backend: str | None
+    storage: str | None
+    is_rocksdb: bool | None
+    is_changelog: bool | None
+    options: Sequence[Option] | None
+    native_metrics: Sequence[NativeMetric]
+    vertices: Sequence[VertexFigures] | None
+    fed: Sequence[FedVertex] = ()
+    has_unreported_inputs: bool = False
+    """It has vertices with two inputs, its release does not report the watermark of each, and what feeds them was not read either."""
+
+    def having(self, names: Sequence[str]) -> list[VertexFigures]:
+        return [one for one in self.vertices or () if one.has(names)]
+
+
+def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
+    """Figures of the ten minutes up to ``at``, at most."""
+    config = job.checkpoint_config or {}
+    rows = _rows(job, at)
+    names = {one["vertex_id"]: one.get("name") or one["vertex_id"] for one in (job.graph or {}).get("vertices") or ()}
+    feeders = _feeders(job)
+    fed = _fed(feeders, names, rows or {})
+    return JobBackend(
+        named(config.get("state_backend")),
+        named(config.get("checkpoint_storage")),
+        is_rocksdb(config.get("state_backend")),
+        config.get("changelog_enabled"),
+        options(job.configuration),
+        native_metrics(job.configuration),
+        None if rows is None else _vertices(rows, names),
+        fed,
+        (release(job.flink_version) or ())[:1] >= (2,) and bool({*feeders} - {one.vertex_id for one in fed} - _telling_both(rows or {})),
+    )
+
+
+def _feeders(job: JobCurrent) -> dict[str, list[str]]:
+    """Vertices that several feed → those, in the order of the plan."""
+    found: dict[str, dict[str, None]] = {}
+    for one in (job.graph or {}).get("edges") or ():
+        found.setdefault(str(one.get("target")), {})[str(one.get("source"))] = None
+    return {target: list(sources) for target, sources in found.items() if len(sources) > 1}
+
+
+def _telling_both(rows: Mapping[str, Rows]) -> set[str]:
+    """Vertices of which Flink tells the watermark of each input."""
+    return {vertex_id for vertex_id, of_vertex in rows.items() if any(all(row[one] is not None for one in OF_INPUTS) for row in of_vertex)}
+
+
+def _fed(feeders: Mapping[str, Sequence[str]], names: Mapping[str, str], rows: Mapping[str, Rows]) -> list[FedVertex]:
+    telling = _telling_both(rows)
+    wanted = {one for target, sources in feeders.items() if target not in telling for one in (target, *sources)}
+    samples = {
+        vertex_id: [VertexGauges(vertex_id, epoch_ms(row["ts"]), **{name: row[name] for name in OF_EVENT_TIME}) for row in rows[vertex_id]]
+        for vertex_id in wanted & {*rows}
+    }
+    newest = [found[-1] for target, sources in feeders.items() if (found := fed_samples(target, sources, samples))]
+    return sorted((_fed_vertex(one, names) for one in newest), key=lambda one: (-(one.apart_ms or 0), one.name))
+
+
+def _fed_vertex(one: Fed, names: Mapping[str, str]) -> FedVertex:
+    greatest = max(one.known_ms.values(), default=0)
+    feeders = [
+        Feeder(feeder, names.get(feeder, feeder), sent, None if one.untold or sent is None else greatest - sent)
+        for feeder, sent in one.sent_ms.items()
+    ]
+    return FedVertex(
+        one.vertex_id, names.get(one.vertex_id, one.vertex_id), datetime.fromtimestamp(one.at_ms / 1000, UTC), one.untold, feeders
+    )
+
+
+def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
+    """By vertex in order of time; None where the lake could not be read."""
+    at = end_of_step(at)  # figures come some moments after the answer about the job itself
+    where = {"cluster": job.cluster, "job_id": job.job_id}
+    columns = ("vertex_id", "ts", *FIGURES)
+    try:
+        found, _ = read_newest("vertex_gauges", where, at - LOOK_BACK, at, columns, MOST_SAMPLES)
+    except Exception:  # The lake may be any storage, with any error; the rest of the page is in the database.
+        log.exception("Figures of RocksDB of %s on %s could not be read from the lake", job.job_id, job.cluster)
+        return None
+    seen: dict[str, Rows] = {}
+    for row in sorted(found.to_pylist(), key=lambda row: row["ts"]):
+        seen.setdefault(row["vertex_id"], []).append(row)
+    return seen
+
+
+def _vertices(rows: Mapping[str, Rows], names: Mapping[str, str]) -> list[VertexFigures]:
+    found = [_figures(vertex_id, names.get(vertex_id, vertex_id), of_vertex) for vertex_id, of_vertex in rows.items()]
+    return sorted(found, key=lambda one: (-one.stalled, one.name))
+
+
+def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:
+    newest = {figure: next((row[figure] for row in reversed(rows) if row[figure] is not None), None) for figure in FIGURES}
+    told = [row for row in rows if row["writes_stopped"] is not None or row["delayed_write_bytes_per_s"] is not None]
+    stalled = [row for row in told if row["writes_stopped"] or row["delayed_write_bytes_per_s"]]
+    return VertexFigures(vertex_id, name, rows[-1]["ts"], newest, len(told), len(stalled))
+
+
+def _instant(epoch_ms: int | None) -> datetime | None:
+    """None also for what no calendar holds."""
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC) if epoch_ms is not None and 0 <= epoch_ms < LAST_INSTANT_MS else None

@@ -1,0 +1,1 @@
+"""Analyses of all jobs, a module each."""

@@ -1,0 +1,199 @@
+"""What all jobs have of their TaskManagers, what they use of it, and what would be saved."""
+
+import json
+from collections.abc import Sequence
+
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from ingest.messages import list_text, message, plural
+from webapp.analyses.document import (
+    Asked,
+    Chart,
+    Column,
+    Document,
+    Drawn,
+    Fact,
+    Facts,
+    Link,
+    NotKnown,
+    Table,
+    Verdict,
+)
+from webapp.analyses.registry import fleet_analysis
+from webapp.analyses.resources.lookup import BY, FleetResources, groupings, look_up_fleet
+from webapp.charts.resources import configured_and_used
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.query_parameters import Text
+from webapp.lib.translations import gettext_lazy as _
+from webapp.messages.rendering import localised
+
+CHARTED = 20
+UNREADABLE = message("The lake could not be read")
+UNREADABLE_TEXT = message("The server's log has the reason.")
+NO_JOB = message("No job has slots on a TaskManager that was sampled.")
+
+
+class Grouping(Text):
+    """Labels of clusters are known when it is asked."""
+
+    @property
+    def choices(self) -> Sequence[str]:  # type: ignore[override]  # read late
+        return groupings()
+
+    def read(self, text: str) -> str:
+        if text not in (known := self.choices):
+            raise ValueError(gettext("Give one of %(choices)s.") % {"choices": ", ".join(known)})
+        return text
+
+
+class ResourcesFilters(ListFilters):
+    by = Grouping(about=_("group by cluster, by name (the first word of the job's) or by a label of clusters"))
+
+
+@fleet_analysis(
+    "resources",
+    title=message("Resources"),
+    summary=message("memory, CPU and slots of all jobs on their TaskManagers, and what would be saved"),
+    parameters=ResourcesFilters,
+    is_slow=True,
+)
+def resources(asked: Asked) -> Document:
+    found = _found(asked)
+    if found is None:
+        return Document(Verdict("unknown", UNREADABLE), (NotKnown(UNREADABLE_TEXT),))
+    facts = _facts(found)
+    if not found.jobs:
+        return Document(Verdict("unknown", NO_JOB), (facts,))
+    chart = Chart(
+        "memory",
+        message("Memory and what would be saved"),
+        subtitle=message("largest saving first"),
+    )
+    return Document(_verdict(found), (chart, facts, _groups(found), _jobs(found)))
+
+
+@resources.draws("memory")
+def memory(asked: Asked) -> Drawn:
+    found = _found(asked)
+    if found is None:
+        return Drawn(empty_title=UNREADABLE, empty_text=UNREADABLE_TEXT)
+    groups = found.groups[:CHARTED]
+    if not groups:
+        return Drawn(empty_title=message("No TaskManager was sampled"), empty_text=NO_JOB)
+    figure = configured_and_used(
+        [group.name or "–" for group in groups],
+        [group.memory_bytes for group in groups],
+        [group.spare_bytes for group in groups],
+        (localised(message("memory")), localised(message("of it could be saved"))),
+    )
+    return Drawn(json.loads(figure.to_json()), message("Largest saving first, twenty at most."))
+
+
+def _found(asked: Asked) -> FleetResources | None:
+    return look_up_fleet(asked.until, asked.parameters.values.get("by", BY[0]))
+
+
+def _verdict(found: FleetResources) -> Verdict:
+    tight = sum(group.tight for group in found.groups)
+    saving = message(
+        "{spare:bytes} of {memory:bytes} could be saved.",
+        spare=sum(group.spare_bytes for group in found.groups),
+        memory=sum(group.memory_bytes for group in found.groups),
+    )
+    if not tight:
+        none = message("No job is close to a limit of its memory. {saving:message}", saving=saving)
+        return Verdict("ok", none)
+    some = plural(
+        tight,
+        "{jobs:count} job is close to a limit of its memory. {saving:message}",
+        "{jobs:count} jobs are close to a limit of their memory. {saving:message}",
+        jobs=tight,
+        saving=saving,
+    )
+    return Verdict("warn", some)
+
+
+def _facts(found: FleetResources) -> Facts:
+    of_processes = message("their share of the processes")
+    return Facts(
+        (
+            Fact("taskmanagers", message("TaskManagers"), found.taskmanagers, "count"),
+            Fact("idle_slots", message("Slots that no job has"), found.idle_slots, "count"),
+            Fact("idle_bytes", message("Their memory"), found.idle_bytes, "bytes", of_processes),
+            Fact("since", message("Samples from"), found.since, "instant"),
+        )
+    )
+
+
+def _groups(found: FleetResources) -> Table:
+    return Table(
+        "groups",
+        message("Groups"),
+        (
+            Column("group", message("Group")),
+            Column("jobs", message("Jobs"), "count"),
+            Column("tight", message("Close to a limit"), "count"),
+            *_figures(),
+        ),
+        tuple(
+            (
+                one.name,
+                one.jobs,
+                one.tight,
+                one.slots,
+                one.memory_bytes,
+                one.spare_bytes,
+                round(one.cpu_allotted, 1),
+                round(one.cpu_used, 1),
+            )
+            for one in found.groups
+        ),
+        subtitle=message("largest saving first"),
+        note=message(
+            "Sums over the jobs of which they are known. A job's memory is its share of the "
+            "processes of its TaskManagers, by slots in use: free slots count with the jobs beside "
+            "them. Jobs of Flink before 1.13, which does not say whose its slots are, are left out."
+        ),
+    )
+
+
+def _jobs(found: FleetResources) -> Table:
+    return Table(
+        "jobs",
+        message("Jobs"),
+        (
+            Column("job", message("Job")),
+            Column("cluster", message("Cluster")),
+            *_figures(),
+            Column("tight", message("Close to a limit")),
+        ),
+        tuple(
+            (
+                Link(name, reverse("resources", args=(one.cluster, one.job_id))),
+                one.cluster,
+                one.slots,
+                one.memory_bytes,
+                one.spare_bytes,
+                _hundredths(one.cpu_allotted),
+                _hundredths(one.cpu_used),
+                list_text(part.name for part in one.tight) if one.tight else "",
+            )
+            for name, one in found.jobs
+        ),
+        subtitle=message("largest saving first"),
+    )
+
+
+def _figures() -> tuple[Column, ...]:
+    return (
+        Column("slots", message("Slots"), "count"),
+        Column("memory_bytes", message("Memory"), "bytes"),
+        Column("spare_bytes", message("Could be saved"), "bytes"),
+        Column("cpu_allotted", message("CPU of slots"), "number", message("cores")),
+        Column("cpu_used", message("CPU used"), "number", message("cores")),
+    )
+
+
+def _hundredths(cores: float | None) -> float | None:
+    return None if cores is None else round(cores, 2)

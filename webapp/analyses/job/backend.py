@@ -1,0 +1,289 @@
+"""The state backend of a job: RocksDB by its own metrics, which input state waits for, and the options that decide it."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from ingest.messages import message
+from webapp.analyses.backend.job_backend import (
+    OF_BUFFERS,
+    OF_INPUTS,
+    OF_ROCKSDB,
+    FedVertex,
+    JobBackend,
+    VertexFigures,
+    job_backend,
+)
+from webapp.analyses.document import Advice, Asked, Block, Column, Document, Fact, Facts, Note, NotKnown, Table, Verdict
+from webapp.analyses.registry import analysis
+from webapp.fleet.models import JobCurrent
+from webapp.lib.quantities import count_text, duration_text
+from webapp.storage.state_expiry import state_expiry
+
+SHOWN = 50
+
+
+@analysis(
+    "backend",
+    title=message("State backend"),
+    summary=message("how RocksDB is by its own metrics, which input state waits for, and the options that decide it"),
+    tab="state",
+    in_report=True,
+    is_slow=True,
+)
+def backend(job: JobCurrent, asked: Asked) -> Document:
+    found = job_backend(job, asked.until)
+    return Document(_verdict(found), tuple(_blocks(job, found)))
+
+
+def _blocks(job: JobCurrent, found: JobBackend) -> Iterator[Block]:
+    yield Facts(
+        (
+            Fact("backend", message("Backend"), found.backend),
+            Fact("storage", message("Checkpoints in"), found.storage),
+            Fact("is_rocksdb", message("RocksDB"), found.is_rocksdb, "flag"),
+            Fact("is_changelog", message("Changelog"), found.is_changelog, "flag"),
+        )
+    )
+    if of_rocksdb := found.having(OF_ROCKSDB):
+        yield _vertices(of_rocksdb)
+    off = [one.key for one in found.native_metrics if not one.is_on]
+    if found.is_rocksdb and found.options is not None and off:
+        yield Note(
+            message(
+                "These metrics are not switched on in the configuration of the cluster. Each is "
+                "read from RocksDB every few seconds; the job shows them after a restart of the "
+                "cluster:"
+            )
+        )
+        yield Advice(tuple(message("{key:name}: true", key=key) for key in off), message("What is off"))
+    yield from _inputs(found)
+    yield from _buffers(found)
+    yield _options(found)
+    yield from _expiry(job)
+
+
+def _vertices(shown: list[VertexFigures]) -> Table:
+    return Table(
+        "vertices",
+        message("RocksDB by vertex"),
+        (
+            Column("vertex", message("Vertex")),
+            Column("at", message("Sampled"), "instant"),
+            Column(
+                "stalled", message("Stalled"), "count", message("samples of the last ten minutes in which RocksDB stopped or slowed writes")
+            ),
+            Column("samples", message("Samples"), "count"),
+            Column("writes_stopped", message("Stopped"), "count", message("column families whose writes are stopped now")),
+            Column("level0_files", message("Level 0"), "count", message("of one state, the most: slowed from 20 on, stopped at 36")),
+            Column("flushes_pending", message("Flushes pending"), "count"),
+            Column("compactions_pending", message("Compactions pending"), "count"),
+            Column("compaction_pending_bytes", message("To compact"), "bytes"),
+            Column("block_cache_bytes", message("Block cache"), "bytes", message("in use, of one slot, the most")),
+            Column("block_cache_capacity_bytes", message("Its size"), "bytes"),
+            Column("memtable_bytes", message("Write buffers"), "bytes"),
+            Column("sst_bytes", message("Files"), "bytes"),
+            Column("background_errors", message("Errors"), "count"),
+        ),
+        tuple(_row(one) for one in shown[:SHOWN]),
+        note=message("As last reported, over all subtasks and states of a vertex. –: that metric is off."),
+        total=len(shown),
+    )
+
+
+def _row(one: VertexFigures) -> tuple[str | int | datetime | None, ...]:
+    of = one.newest
+    stalled = one.stalled if one.samples else None
+    figures = (
+        *("writes_stopped", "level0_files", "flushes_pending", "compactions_pending", "compaction_pending_bytes"),
+        *("block_cache_bytes", "block_cache_capacity_bytes", "memtable_bytes", "sst_bytes", "background_errors"),
+    )
+    return (one.name, one.at, stalled, one.samples, *(of[name] for name in figures))
+
+
+def _inputs(found: JobBackend) -> Iterator[Block]:
+    of_inputs = sorted(found.having(OF_INPUTS), key=lambda one: -(one.distance_ms or 0))
+    if of_inputs:
+        yield Table(
+            "inputs",
+            message("Inputs"),
+            (
+                Column("vertex", message("Vertex")),
+                Column("first_watermark", message("First input"), "instant"),
+                Column("second_watermark", message("Second input"), "instant"),
+                Column("distance_ms", message("Apart"), "ms"),
+                Column("slower", message("Slower")),
+            ),
+            tuple(
+                (one.name, one.first_watermark, one.second_watermark, one.distance_ms, _slower(one.apart_ms)) for one in of_inputs[:SHOWN]
+            ),
+            subtitle=message("watermarks of vertices with two inputs: what the faster one brings waits in state for the slower one"),
+            total=len(of_inputs),
+        )
+    if found.fed:
+        yield Table(
+            "fed",
+            message("Inputs by what feeds them"),
+            (
+                Column("vertex", message("Vertex")),
+                Column("feeder", message("Fed by")),
+                Column("sent_watermark", message("Watermark sent"), "instant"),
+                Column("behind_ms", message("Behind the fastest"), "ms"),
+                Column("unknown_because", message("Why the distance is unknown")),
+            ),
+            tuple(
+                (one.name, feeder.name, feeder.sent_watermark, feeder.behind_ms, _untold(one))
+                for one in found.fed[:SHOWN]
+                for feeder in one.feeders
+            ),
+            subtitle=message(
+                "watermarks that the vertices before a vertex sent on: what the faster one "
+                "brings to a join waits in state for the slower one"
+            ),
+            note=message(
+                "Flink 2.0 and later do not report the watermark of each input of an operator "
+                "with two. What its inputs get is what the last operators before it sent on, the "
+                "least of their subtasks."
+            ),
+            total=len(found.fed),
+        )
+    if found.has_unreported_inputs:
+        yield NotKnown(
+            message(
+                "Flink 2.0 and later do not report the watermark of each input of an operator "
+                "with two: which of them is slower is unknown here. Compare the watermarks of the "
+                "vertices before it."
+            )
+        )
+
+
+def _slower(apart_ms: int | None) -> str | None:
+    if not apart_ms:
+        return None
+    return message("second") if apart_ms > 0 else message("first")
+
+
+def _untold(one: FedVertex) -> str | None:
+    if one.untold == "in_flight":
+        return message("It has not received what was sent to it: data waits in buffers.")
+    if one.untold == "marked_idle":
+        return message("It does not wait for the slowest: that is marked idle, at least in part.")
+    if one.untold:
+        return message(
+            "How far they lie apart is unknown: a watermark has not come, its source has ended, or it is unknown which operator sends it."
+        )
+    return None
+
+
+def _buffers(found: JobBackend) -> Iterator[Block]:
+    yield Note(_debloating(found))
+    if shown := found.having(OF_BUFFERS):
+        yield Table(
+            "buffers",
+            message("Buffers"),
+            (
+                Column("vertex", message("Vertex")),
+                Column("debloated_buffer_bytes", message("Size of a buffer"), "bytes", message("of the subtasks, the least")),
+                Column("buffers_consumed_in_ms", message("Consumed within"), "ms"),
+            ),
+            tuple((one.name, one.newest["debloated_buffer_bytes"], one.newest["buffers_consumed_in_ms"]) for one in shown[:SHOWN]),
+            subtitle=message("data in flight, which barriers of aligned checkpoints wait for"),
+            total=len(shown),
+        )
+
+
+def _options(found: JobBackend) -> Block:
+    if found.options is None:
+        return NotKnown(message("The configuration of the cluster is not known. It is read with the first answers of its JobManager."))
+    return Table(
+        "options",
+        message("Options"),
+        (
+            Column("key", message("Option"), "mono"),
+            Column("value", message("Value")),
+            Column("is_set", message("Set"), "flag", message("no: the default")),
+            Column("meaning", message("What it does")),
+        ),
+        tuple((one.key, one.value, one.is_set, one.meaning) for one in found.options),
+        subtitle=message(
+            "of the cluster's configuration; what the job sets in its code, time-to-live of state among it, is not reported by Flink"
+        ),
+    )
+
+
+def _expiry(job: JobCurrent) -> Iterator[Block]:
+    """Which keyed states live forever, by the ``_metadata`` of the newest checkpoint."""
+    found = state_expiry(job)
+    if not found.states:
+        yield NotKnown(message("Time-to-live of keyed states: {why:text}", why=found.why))
+        return
+    yield Table(
+        "states",
+        message("Time-to-live"),
+        (
+            Column("operator", message("Operator")),
+            Column("state", message("State")),
+            Column("kind", message("Kind")),
+            Column("expires", message("Time-to-live"), "flag"),
+        ),
+        tuple((one.operator, one.name, one.kind, one.expires) for one in found.states),
+        note=found.sentence,
+    )
+
+
+def _verdict(found: JobBackend) -> Verdict:
+    if found.is_rocksdb is None:
+        return Verdict(
+            "unknown",
+            message("Whether this job keeps its state in RocksDB is not known: Flink does not name its backend, or names another one."),
+        )
+    if not found.is_rocksdb:
+        return Verdict("ok", message("This job does not keep its state in RocksDB: there are no stalls of writes, flushes or compactions."))
+    if found.vertices is None:
+        return Verdict("unknown", message("Figures of RocksDB could not be read; its options are below."))
+    of_rocksdb = found.having(OF_ROCKSDB)
+    if not of_rocksdb:
+        return Verdict(
+            "unknown", message("RocksDB's own metrics are off, or none was read in these minutes: whether it stalls is unknown.")
+        )
+    failed = [one for one in of_rocksdb if one.newest["background_errors"]]
+    if failed:
+        return Verdict(
+            "crit",
+            message("Flushes or compactions of {name:name} failed: look at the local disks of its TaskManagers.", name=failed[0].name),
+        )
+    stalled = [one for one in of_rocksdb if one.stalled]
+    if stalled:
+        worst = stalled[0]
+        return Verdict(
+            "warn",
+            message(
+                "RocksDB stopped or slowed the writes of {name:name} in {stalled:name} of {samples:name} samples.",
+                name=worst.name,
+                stalled=count_text(worst.stalled),
+                samples=count_text(worst.samples),
+            ),
+        )
+    if not any(one.samples for one in of_rocksdb):
+        return Verdict("unknown", message("Metrics of stalls are off (is-write-stopped, actual-delayed-write-rate): unknown."))
+    return Verdict("ok", message("No stall of writes in these minutes."))
+
+
+def _debloating(found: JobBackend) -> str:
+    """What is known of the size of buffers, and what to set."""
+    seen = found.having(OF_BUFFERS)
+    if seen:
+        longest = max((one.newest["buffers_consumed_in_ms"] or 0 for one in seen), default=0)
+        return message(
+            "Buffer debloating is on: what is in flight before a vertex is consumed within "
+            "{longest:name} at most. Barriers wait no longer than that for data before "
+            "them; taskmanager.network.memory.buffer-debloat.target (1 s by default) sets "
+            "it.",
+            longest=duration_text(longest),
+        )
+    return message(
+        "Buffer debloating is off, or its figures were not read: buffers have their "
+        "full size (taskmanager.memory.segment-size, 32 kb by default) however slowly "
+        "they are consumed. Where checkpoints wait in alignment, set "
+        "taskmanager.network.memory.buffer-debloat.enabled: true (1.14 and later); "
+        "what is in flight is then about a second of input."
+    )

@@ -1,0 +1,252 @@
+"""Where the tasks of a job run, how evenly, and what Flink's own rules would make of it."""
+
+import json
+
+from ingest.messages import message
+from webapp.analyses.document import (
+    Advice,
+    Asked,
+    Block,
+    Chart,
+    Column,
+    Document,
+    Drawn,
+    Fact,
+    Facts,
+    NotKnown,
+    Table,
+    Verdict,
+)
+from webapp.analyses.placement.job_placement import BALANCED, DEFAULT, NOW, JobPlacement
+from webapp.analyses.placement.lookup import look_up_placement
+from webapp.analyses.registry import analysis
+from webapp.charts.placement import tasks_by_taskmanager
+from webapp.fleet.models import JobCurrent
+from webapp.messages.rendering import localised
+
+LABELS = {
+    NOW: message("Observed"),
+    DEFAULT: message("Flink's default"),
+    BALANCED: message("Balanced tasks"),
+}
+MEANINGS = {
+    NOW: message("as sampled"),
+    DEFAULT: message("slots filled by subtask index, TaskManagers one after the other; Flink's own order is random"),
+    BALANCED: message("what taskmanager.load-balance.mode TASKS of Flink 2.2 aims at"),
+}
+EVEN = 1.1
+"""Largest over mean up to which a placement is even; and by how much another must be better to be
+worth a restart."""
+NO_PLAN = message("The plan of this job is not known")
+READ_FIRST = message("It is read with the first answer of its cluster.")
+
+
+@analysis(
+    "placement",
+    title=message("Placement"),
+    summary=message("where its tasks run, how evenly, and what Flink's rules would make of it"),
+    tab="runtime",
+    in_report=True,
+    is_slow=True,
+)
+def placement(job: JobCurrent, asked: Asked) -> Document:
+    found = look_up_placement(job, asked.until)
+    if found is None:
+        return Document(Verdict("unknown", NO_PLAN), (NotKnown(READ_FIRST),))
+    blocks: list[Block] = [
+        Chart(
+            "tasks",
+            message("Tasks by TaskManager"),
+            subtitle=message("observed, and with balanced tasks"),
+        ),
+        *map(NotKnown, found.unknown),
+        _outcomes(found),
+        Advice((found.advice,), message("What to set")),
+        _facts(found),
+    ]
+    if found.taskmanagers:
+        blocks += [_taskmanagers(found), _vertices(found)]
+    return Document(_verdict(found), tuple(blocks))
+
+
+@placement.draws("tasks")
+def tasks(job: JobCurrent, asked: Asked) -> Drawn:
+    found = look_up_placement(job, asked.until)
+    if found is None:
+        return Drawn(empty_title=NO_PLAN, empty_text=READ_FIRST)
+    before = found.outcome(NOW) or found.outcome(DEFAULT)
+    series = [(localised(LABELS[one.key]), one.tasks) for one in (before, found.outcome(BALANCED)) if one]
+    note = message("TaskManagers in order of their tasks, fullest first.")
+    return Drawn(json.loads(tasks_by_taskmanager(series).to_json()), note)
+
+
+def _verdict(found: JobPlacement) -> Verdict:
+    now, balanced = found.outcome(NOW), found.outcome(BALANCED)
+    short = [one for one in found.taskmanagers if one.short_by]
+    if short:
+        lacking = message(
+            "{short:count} of {taskmanagers:count} TaskManagers have fewer network buffers than "
+            "the tasks on them need at least: {taskmanager_id:name} lacks {short_by:count}. Tasks "
+            "there fail with “Insufficient number of network buffers”.",
+            short=len(short),
+            taskmanagers=len(found.taskmanagers),
+            taskmanager_id=short[0].taskmanager_id,
+            short_by=short[0].short_by,
+        )
+        return Verdict("warn", lacking)
+    if now is None or now.max_over_mean is None or balanced is None:
+        plan_only = message("How even its tasks are spread now is not known; below is what its plan alone allows.")
+        return Verdict("unknown", plan_only)
+    ratio = now.max_over_mean
+    if len(now.tasks) < 2:
+        return Verdict("ok", message("All tasks run on one TaskManager: there is nothing to spread."))
+    if ratio <= EVEN:
+        even = message(
+            "Even: the fullest TaskManager has {tasks:count} tasks, {ratio:decimal2} times the mean.",
+            tasks=now.tasks[0],
+            ratio=ratio,
+        )
+        return Verdict("ok", even)
+    is_better = balanced.max_over_mean is not None and balanced.max_over_mean * EVEN < ratio
+    rest = (
+        message("Balanced tasks would bring it to {ratio:decimal2}.", ratio=balanced.max_over_mean)
+        if is_better and balanced.max_over_mean is not None
+        else message("Balancing tasks would not make it more even.")
+    )
+    uneven = message(
+        "The fullest TaskManager has {tasks:count} of {all_tasks:count} tasks, {ratio:decimal2} times the mean. {rest:message}",
+        tasks=now.tasks[0],
+        all_tasks=found.tasks,
+        ratio=ratio,
+        rest=rest,
+    )
+    return Verdict("warn" if is_better else "ok", uneven)
+
+
+def _facts(found: JobPlacement) -> Facts:
+    regions = message("parts of the job that restart by themselves")
+    return Facts(
+        (
+            Fact("tasks", message("Tasks"), found.tasks, "count"),
+            Fact("slots_needed", message("Slots that they need"), found.slots_needed, "count"),
+            Fact("regions", message("Failover regions"), found.regions, "count", regions),
+            Fact("segment_bytes", message("Size of a buffer"), found.segment_bytes, "bytes"),
+            Fact("sampled_at", message("Sampled"), found.at, "instant"),
+        )
+    )
+
+
+def _outcomes(found: JobPlacement) -> Table:
+    return Table(
+        "placements",
+        message("Placements"),
+        (
+            Column("placement", message("Placement")),
+            Column("meaning", message("How")),
+            Column("tasks_most", message("Fullest TaskManager"), "count", message("its tasks")),
+            Column(
+                "max_over_mean",
+                message("Over mean"),
+                "factor",
+                message("tasks of the fullest TaskManager over the mean, 1 is even"),
+            ),
+            Column(
+                "concentration",
+                message("Worst vertex"),
+                "factor",
+                message("its most subtasks on one TaskManager over their even share"),
+            ),
+            Column("concentrated_vertex", message("Which")),
+            Column(
+                "busy_most",
+                message("Busiest"),
+                "number",
+                message("threads at work on one TaskManager, by the mean busy time of each vertex"),
+            ),
+            Column(
+                "buffers_least",
+                message("Buffers, least"),
+                "count",
+                message("network buffers without which tasks fail, where most are needed"),
+            ),
+            Column(
+                "buffers_most",
+                message("Buffers, most"),
+                "count",
+                message("network buffers used under load, where most are needed"),
+            ),
+            Column("moved", message("Subtasks moved"), "count"),
+        ),
+        tuple(
+            (
+                LABELS[one.key],
+                MEANINGS[one.key],
+                one.tasks[0],
+                one.max_over_mean,
+                one.concentration,
+                one.concentrated_vertex,
+                _tenths(one.busy_max),
+                one.buffers_least,
+                one.buffers_most,
+                one.moved,
+            )
+            for one in found.outcomes
+        ),
+        note=message("Simulated as if the job had its TaskManagers to itself."),
+    )
+
+
+def _taskmanagers(found: JobPlacement) -> Table:
+    return Table(
+        "taskmanagers",
+        message("TaskManagers"),
+        (
+            Column("taskmanager_id", message("TaskManager"), "mono"),
+            Column("host", message("Host"), "host"),
+            Column("tasks", message("Tasks"), "count"),
+            Column("slots", message("Slots"), "count"),
+            Column("busy", message("Busy"), "number", message("threads at work")),
+            Column("buffers_least", message("Buffers, least"), "count"),
+            Column("buffers_most", message("Buffers, most"), "count"),
+            Column("buffers", message("Pool"), "count", message("buffers of its network memory")),
+            Column("buffers_used", message("In use"), "count"),
+            Column("short_by", message("Lacking"), "count", message("buffers to the least")),
+        ),
+        tuple(
+            (
+                one.taskmanager_id,
+                one.host,
+                one.tasks,
+                one.slots,
+                _tenths(one.busy_cores),
+                one.buffers_least,
+                one.buffers_most,
+                one.buffers,
+                one.buffers_used,
+                one.short_by,
+            )
+            for one in found.taskmanagers
+        ),
+        subtitle=message("fullest first"),
+    )
+
+
+def _vertices(found: JobPlacement) -> Table:
+    return Table(
+        "vertices",
+        message("Vertices"),
+        (
+            Column("vertex", message("Vertex")),
+            Column("parallelism", message("Parallelism"), "count"),
+            Column("taskmanagers", message("On TaskManagers"), "count"),
+            Column("most", message("Most on one"), "count"),
+            Column("even", message("Even share"), "count"),
+            Column("unknown", message("Place unknown"), "count"),
+        ),
+        tuple((one.name, one.parallelism, one.taskmanagers, one.most, one.even, one.unknown) for one in found.vertices),
+        subtitle=message("most concentrated first"),
+    )
+
+
+def _tenths(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)

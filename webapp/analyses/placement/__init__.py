@@ -1,0 +1,1 @@
+"""Where the tasks of a job run, how evenly, and what balancing them would change."""

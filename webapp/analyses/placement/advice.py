@@ -1,0 +1,47 @@
+"""What to set so that tasks are placed more evenly: it depends on the version of Flink, and on what is set already."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ingest.messages import message
+from spark_jobs.diagnosis.placement_settings import EVENLY, MODE, TASKS_SINCE, spreading_setting
+
+
+def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | None) -> str:
+    """One or two sentences; what is set already is said."""
+    settings = configuration or {}
+    mode = str(settings.get(MODE) or "").upper()
+    by_hand = message(
+        "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or all vertices the same parallelism."
+    )
+    if version is None:
+        return message(
+            "The version of Flink is not known: {mode:name} TASKS (2.2 and later), "
+            "SLOTS (1.19 and later) or {evenly:name} (before) spread tasks.",
+            mode=MODE,
+            evenly=EVENLY,
+        )
+    if version >= TASKS_SINCE:
+        if mode == "TASKS":
+            return message(
+                "{mode:name} is TASKS already. After failovers, a larger slot.request.max-interval lets Flink see all requests at once.",
+                mode=MODE,
+            )
+        return message(
+            "Set {setting:name} for the cluster and restart the job: Flink then balances its tasks.",
+            setting=spreading_setting(version),
+        )
+    if mode == "SLOTS" or str(settings.get(EVENLY) or "").lower() == "true":
+        return message(
+            "Flink spreads slots over TaskManagers already; tasks within slots it balances "
+            "since 2.2 ({mode:name}: TASKS). {by_hand:message}",
+            mode=MODE,
+            by_hand=by_hand,
+        )
+    spread = message("slots are then spread over TaskManagers. Tasks within slots Flink balances since 2.2.")
+    return message(
+        "Set {setting:name} for the cluster: {spread:message} {by_hand:message}",
+        setting=spreading_setting(version),
+        spread=spread,
+        by_hand=by_hand,
+    )

@@ -1,0 +1,251 @@
+"""The placement of one job: how even it is now, and how even Flink's own rules would make it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from ingest.flink_rest.versions import release
+from ingest.messages import message
+from spark_jobs.placement.network_buffers import BufferSettings
+from spark_jobs.placement.plan import Indices, Plan
+from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
+from spark_jobs.placement.slots import Placement, simulated
+from spark_jobs.placement.spread import Spread, moved, spread
+from webapp.analyses.placement.advice import advice
+from webapp.fleet.job_plan import buffer_settings, restarts_all
+from webapp.fleet.models import JobCurrent
+from webapp.fleet.task_samples import Sampled
+
+NOW, DEFAULT, BALANCED = "now", "default", "balanced"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One placement. ``tasks``: by TaskManager, fullest first. ``concentration``: of the vertex whose subtasks are most on one TaskManager,
+    over their even share. ``moved``: subtasks that would run elsewhere than now."""
+
+    key: str
+    tasks: Sequence[int]
+    max_over_mean: float | None
+    concentration: float
+    concentrated_vertex: str
+    busy_max: float | None
+    buffers_least: int
+    buffers_most: int
+    moved: int | None
+
+
+@dataclass(frozen=True)
+class TaskManagerLoad:
+    """``buffers``: of its pool; ``short_by``: how many it lacks to what the tasks on it need at least. ``restarts``: tasks that restart
+    when it is lost."""
+
+    taskmanager_id: str
+    host: str | None
+    slots: int | None
+    tasks: int
+    busy_cores: float | None
+    buffers_least: int
+    buffers_most: int
+    buffers: int | None
+    buffers_used: int | None
+    restarts: int
+
+    @property
+    def short_by(self) -> int:
+        return max(self.buffers_least - self.buffers, 0) if self.buffers is not None else 0
+
+
+@dataclass(frozen=True)
+class VertexSpread:
+    """``most``: subtasks on the TaskManager that has most of them, where ``even`` would be its share."""
+
+    vertex_id: str
+    name: str
+    parallelism: int
+    taskmanagers: int
+    most: int
+    even: int
+    unknown: int
+
+
+@dataclass(frozen=True)
+class HostLoad:
+    """``restarts``: tasks that restart when the host is lost with all its TaskManagers."""
+
+    host: str
+    taskmanagers: int
+    tasks: int
+    restarts: int
+
+
+@dataclass(frozen=True)
+class JobPlacement:
+    """``outcomes``: now (where known), Flink's default, balanced tasks. ``regions``: parts that restart
+    by themselves. ``unknown``: sentences on what is not known."""
+
+    at: datetime | None
+    tasks: int
+    slots_needed: int
+    regions: int
+    outcomes: Sequence[Outcome]
+    taskmanagers: Sequence[TaskManagerLoad]
+    hosts: Sequence[HostLoad]
+    vertices: Sequence[VertexSpread]
+    segment_bytes: int
+    advice: str
+    unknown: Sequence[str]
+
+    def outcome(self, key: str) -> Outcome | None:
+        return next((one for one in self.outcomes if one.key == key), None)
+
+
+def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
+    settings = buffer_settings(job.configuration)
+    names = sorted({name for vertex in sampled.vertices.values() for name in vertex.taskmanagers if name})
+    unknown: list[str] = []
+    now = _now(plan, sampled, names)
+    if now is None:
+        unknown.append(message("Where its subtasks run is not known: nobody sampled them in the last minutes of the time shown."))
+    elif any((where < 0).any() for where in now):
+        unknown.append(message("Some subtasks run at a place that is not known; they are left out of what is now."))
+    if any(vertex.slot_group is None for vertex in plan.vertices):
+        unknown.append(message("Slot sharing groups are not reported by this version of Flink: simulated as one group."))
+    slots_each, said = _slots_each(plan, sampled, names)
+    unknown += said
+    busy = [sampled.vertices[vertex.vertex_id].busy_ratio if vertex.vertex_id in sampled.vertices else None for vertex in plan.vertices]
+    if None in busy:
+        unknown.append(message("Busy time of a vertex is not known, so neither is that of TaskManagers."))
+    found, outcomes = simulated(plan, slots_each), []
+    if now is not None:
+        spread_now = spread(plan, now, len(names), settings, busy)
+        outcomes.append(_outcome(NOW, plan, spread_now, None))
+    for key, placement in ((DEFAULT, found.by_default), (BALANCED, found.balanced)):
+        where = _where(plan, placement)
+        elsewhere = moved(now, where, max(len(slots_each), len(names))) if now is not None and key != DEFAULT else None
+        outcomes.append(_outcome(key, plan, spread(plan, where, len(slots_each), settings, busy), elsewhere))
+    found_regions = regions(plan, full=restarts_all(job.configuration))
+    return JobPlacement(
+        sampled.at,
+        plan.tasks,
+        plan.slots_needed(),
+        len(region_sizes(found_regions)),
+        outcomes,
+        _taskmanagers(spread_now, sampled, names, settings, restarted_by_taskmanager(found_regions, now, len(names))) if now else (),
+        _hosts(sampled, names, now, found_regions) if now else (),
+        _vertices(plan, spread_now, now) if now else (),
+        settings.segment_bytes,
+        advice(release(job.flink_version), job.configuration),
+        unknown,
+    )
+
+
+def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | None:
+    """By vertex, the TaskManager of each subtask, below 0 where unknown; None where all are."""
+    if not names:
+        return None
+    position = {name: at for at, name in enumerate(names)}
+    found = []
+    for vertex in plan.vertices:
+        known = sampled.vertices[vertex.vertex_id].taskmanagers if vertex.vertex_id in sampled.vertices else ()
+        where = np.full(vertex.parallelism, -1, dtype=np.int64)
+        placed = [position.get(name or "", -1) for name in known[: vertex.parallelism]]
+        where[: len(placed)] = placed
+        found.append(where)
+    return found
+
+
+def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Slots of the TaskManagers that it runs on, and what had to be assumed."""
+    needed = plan.slots_needed()
+    each = [sampled.taskmanagers[name].slots or 0 if name in sampled.taskmanagers else 0 for name in names]
+    if each and all(each) and sum(each) >= needed:
+        return each, []
+    taskmanagers = len(names) or 1
+    assumed = -(-needed // taskmanagers)
+    return [assumed] * taskmanagers, [
+        message(
+            "Slots of its TaskManagers are not known: simulated with {assumed:count} on each of {taskmanagers:count}.",
+            assumed=assumed,
+            taskmanagers=taskmanagers,
+        )
+    ]
+
+
+def _where(plan: Plan, placement: Placement) -> list[Indices]:
+    return [placement.taskmanagers(position) for position in range(len(plan.vertices))]
+
+
+def _outcome(key: str, plan: Plan, found: Spread, elsewhere: int | None) -> Outcome:
+    concentration = found.concentration()
+    worst = int(concentration.argmax())
+    return Outcome(
+        key,
+        np.sort(found.tasks)[::-1].tolist(),
+        found.max_over_mean,
+        float(concentration[worst]),
+        plan.vertices[worst].name,
+        None if found.busy_cores is None else float(found.busy_cores.max()),
+        int(found.buffers.least.max()),
+        int(found.buffers.most.max()),
+        elsewhere,
+    )
+
+
+def _taskmanagers(
+    found: Spread, sampled: Sampled, names: Sequence[str], settings: BufferSettings, restarted: Indices
+) -> list[TaskManagerLoad]:
+    """Fullest first."""
+    loads = []
+    for at, name in enumerate(names):
+        known = sampled.taskmanagers.get(name)
+        total, used = (known.network_bytes, known.network_used_bytes) if known else (None, None)
+        loads.append(
+            TaskManagerLoad(
+                name,
+                known.host if known else None,
+                known.slots if known else None,
+                int(found.tasks[at]),
+                None if found.busy_cores is None else float(found.busy_cores[at]),
+                int(found.buffers.least[at]),
+                int(found.buffers.most[at]),
+                None if total is None else total // settings.segment_bytes,
+                None if used is None else used // settings.segment_bytes,
+                int(restarted[at]),
+            )
+        )
+    return sorted(loads, key=lambda load: (-load.tasks, load.taskmanager_id))
+
+
+def _hosts(sampled: Sampled, names: Sequence[str], now: Sequence[Indices], found_regions: Sequence[Indices]) -> list[HostLoad]:
+    """Those whose loss restarts most first; TaskManagers whose host is not known are left out."""
+    of_name = [sampled.taskmanagers[name].host if name in sampled.taskmanagers else None for name in names]
+    hosts = sorted({host for host in of_name if host})
+    # An unknown place is counted from the end, which is unknown too.
+    position = np.array([*(hosts.index(host) if host else -1 for host in of_name), -1], dtype=np.int64)
+    where = [position[of_vertex] for of_vertex in now]
+    restarted = restarted_by_taskmanager(found_regions, where, len(hosts))
+    tasks = np.bincount(np.concatenate(where)[np.concatenate(where) >= 0], minlength=len(hosts))
+    loads = [HostLoad(host, of_name.count(host), int(tasks[at]), int(restarted[at])) for at, host in enumerate(hosts)]
+    return sorted(loads, key=lambda load: (-load.restarts, -load.tasks, load.host))
+
+
+def _vertices(plan: Plan, found: Spread, now: Sequence[Indices]) -> list[VertexSpread]:
+    """Most concentrated first, then in plan order."""
+    spreads = []
+    for vertex, counts, where in zip(plan.vertices, found.tasks_of, now, strict=True):
+        known, taskmanagers = int(counts.sum()), len(counts)
+        spreads.append(
+            VertexSpread(
+                vertex.vertex_id,
+                vertex.name,
+                vertex.parallelism,
+                taskmanagers=int((counts > 0).sum()),
+                most=int(counts.max()),
+                even=-(-known // taskmanagers),
+                unknown=int((where < 0).sum()),
+            )
+        )
+    return sorted(spreads, key=lambda one: -(one.most / one.even if one.even else 0))

@@ -1,0 +1,117 @@
+"""What jobs have of their TaskManagers, what they use, and what would be saved: of one job, of all jobs, and of groups of them."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from webapp.hosts.memory_budget import MemoryPart, TaskManagerBudget
+
+STATES = ("tight", "unknown", "ok", "spare")
+"""Of TaskManagers that are configured alike, the first of these that any is in counts."""
+_WORD = re.compile(r"[^-_./:\s]+")
+
+
+@dataclass(frozen=True)
+class JobResources:
+    """``memory_bytes``: its share of its TaskManagers' processes, by slots in use; ``spare_bytes`` its share of what would be saved. None
+    is unknown. ``parts``: as large as the largest TaskManager has them, used by the one that uses most."""
+
+    cluster: str
+    job_id: str
+    at: datetime
+    taskmanagers: Sequence[TaskManagerBudget]
+    parts: Sequence[MemoryPart]
+    slots: int | None
+    memory_bytes: int | None
+    spare_bytes: int | None
+    cpu_allotted: float | None
+    cpu_used: float | None
+
+    @property
+    def tight(self) -> list[MemoryPart]:
+        return [part for part in self.parts if part.state == "tight"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Jobs that belong together: figures are sums over those of which they are known."""
+
+    name: str
+    jobs: int
+    slots: int
+    memory_bytes: int
+    spare_bytes: int
+    cpu_allotted: float
+    cpu_used: float
+    tight: int
+
+
+def resources_of(cluster: str, job_id: str, budgets: Iterable[TaskManagerBudget]) -> JobResources | None:
+    """None where the job has no slot. TaskManagers that do not say whose their slots are count as a whole."""
+    own = [one for one in budgets if one.share(job_id) != 0]
+    if not own:
+        return None
+    parts = together(own)
+    per_taskmanager = sum(part.spare_bytes for part in parts)
+    shares = [1.0 if (share := one.share(job_id)) is None else share for one in own]
+    return JobResources(
+        cluster,
+        job_id,
+        max(one.at for one in own),
+        sorted(own, key=lambda one: one.taskmanager_id),
+        parts,
+        None if any(one.job_slots is None for one in own) else sum((one.job_slots or {}).get(job_id, 0) for one in own),
+        _whole(_weighted((one.process_bytes for one in own), shares)),
+        round(per_taskmanager * sum(shares)),
+        _weighted((one.cpu_allotted for one in own), [(one.job_slots or {}).get(job_id, 0) / (one.slots or 1) for one in own]),
+        _weighted((one.cpu_used for one in own), shares),
+    )
+
+
+def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
+    """Parts of TaskManagers that have one configuration: it has to suit the one that needs most."""
+    found = []
+    for same in zip(*(one.parts for one in budgets), strict=True):
+        state = min((part.state for part in same), key=STATES.index)
+        used = [part.used_bytes for part in same if part.used_bytes is not None]
+        configured = [part.configured_bytes for part in same if part.configured_bytes is not None]
+        enough = max(part.suggested_bytes or 0 for part in same) if state == "spare" else None
+        found.append(MemoryPart(same[0].name, max(configured, default=None), max(used, default=None), state, enough))
+    return found
+
+
+def first_word(name: str) -> str:
+    """Of a job's name, where teams begin theirs with one: ``orders`` of ``orders-enrich``."""
+    found = _WORD.search(name)
+    return found[0] if found else ""
+
+
+def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str]) -> list[Group]:
+    """Largest saving first."""
+    members: dict[str, list[JobResources]] = {}
+    for job in jobs:
+        members.setdefault(group_of(job), []).append(job)
+    groups = [
+        Group(
+            name,
+            len(of),
+            sum(job.slots or 0 for job in of),
+            sum(job.memory_bytes or 0 for job in of),
+            sum(job.spare_bytes or 0 for job in of),
+            sum(job.cpu_allotted or 0 for job in of),
+            sum(job.cpu_used or 0 for job in of),
+            sum(bool(job.tight) for job in of),
+        )
+        for name, of in members.items()
+    ]
+    return sorted(groups, key=lambda group: (-group.spare_bytes, group.name))
+
+
+def _weighted(values: Iterable[float | None], shares: Sequence[float]) -> float | None:
+    known = [None if value is None else value * share for value, share in zip(values, shares, strict=True)]
+    return None if None in known else sum(value or 0 for value in known)
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)

@@ -1,0 +1,100 @@
+"""Resources of a job and of the fleet for whoever asks: read from the lake, and kept for a moment."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.cache import cache
+
+from webapp.analyses.resources.job_resources import Group, JobResources, first_word, grouped, resources_of
+from webapp.fleet.cluster_labels import label_names
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.hosts.memory_budget import MemoryPart, TaskManagerBudget, budget
+from webapp.hosts.taskmanager_samples import has_slots, read_taskmanagers
+from webapp.lib import scopes
+from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
+
+log = logging.getLogger(__name__)
+
+BY = ("cluster", "name")
+"""What all jobs can be grouped by: the cluster, the first word of the job's name; and any label of clusters."""
+_MADE_OF = (MemoryPart, TaskManagerBudget, JobResources, Group)
+
+
+@dataclass(frozen=True)
+class FleetResources:
+    """``idle_slots``, ``idle_bytes``: of TaskManagers that are there, slots that no job has, and their share of the processes."""
+
+    since: datetime
+    at: datetime
+    taskmanagers: int
+    idle_slots: int
+    idle_bytes: int
+    jobs: Sequence[tuple[str, JobResources]]
+    groups: Sequence[Group]
+
+
+def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobResources | None:
+    """As of the last hour in which the job was seen, up to ``until``; None where no TaskManager of it was sampled then."""
+    at = job.last_seen_at or job.as_of
+    at = end_of_step(min(at, until) if until else at)
+    key = answer_key("resources", _MADE_OF, job.cluster, job.job_id, job.as_of, at)
+    kept = cache.get(key)
+    if isinstance(kept, JobResources):
+        return kept
+    try:
+        samples, _since = read_taskmanagers(at, job.cluster)
+    except Exception:  # The lake may be any storage, with any error.
+        log.exception("Samples of TaskManagers of %s could not be read from the lake", job.cluster)
+        return None
+    # An ended job has no slots any more in what was sampled last.
+    had = [[row for row in one if row["allocated_slots"] is None or has_slots(row, job.job_id)] for one in samples]
+    found = resources_of(job.cluster, job.job_id, [budget(one) for one in had if one])
+    if found:
+        cache.set(key, found, KEPT_S)
+    return found
+
+
+def groupings() -> tuple[str, ...]:
+    return (*BY, *(name for name in label_names() if name not in BY))
+
+
+def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
+    """All jobs that have slots, largest saving first; ``by`` one of :func:`groupings`. None where the lake could not be read."""
+    at = end_of_step(now)
+    key = answer_key("fleet-resources", (*_MADE_OF, FleetResources), at, by)
+    kept = cache.get(key)
+    if isinstance(kept, FleetResources):
+        return kept
+    try:
+        samples, since = read_taskmanagers(at)
+    except Exception:
+        log.exception("Samples of TaskManagers could not be read from the lake")
+        return None
+    every = [one for one in map(budget, samples) if scopes.current().holds(one.cluster)]
+    of_job: dict[tuple[str, str], list[TaskManagerBudget]] = {}
+    for one in every:
+        for job_id in one.job_slots or ():
+            of_job.setdefault((one.cluster, job_id), []).append(one)
+    jobs = [found for (cluster, job_id), own in of_job.items() if (found := resources_of(cluster, job_id, own))]
+    of_clusters = JobCurrent.objects.filter(cluster__in={cluster for cluster, _ in of_job})
+    rows = of_clusters.values_list("cluster", "job_id", "name").iterator()
+    names = {(cluster, job_id): name or "" for cluster, job_id, name in rows if (cluster, job_id) in of_job}
+    group_of = {"cluster": lambda job: job.cluster, "name": lambda job: first_word(names.get((job.cluster, job.job_id)) or "")}
+    if by not in BY:
+        labels = dict(Cluster.objects.values_list("name", "labels"))
+        group_of[by] = lambda job: str(labels.get(job.cluster, {}).get(by, ""))
+    jobs.sort(key=lambda job: (-(job.spare_bytes or 0), job.cluster, job.job_id))
+    idle = [(one, one.free_slots) for one in every if one.free_slots and one.slots]
+    found_fleet = FleetResources(
+        since,
+        at,
+        len(every),
+        sum(free for _, free in idle),
+        sum(round((one.process_bytes or 0) * free / (one.slots or 1)) for one, free in idle),
+        [(names.get((job.cluster, job.job_id)) or job.job_id, job) for job in jobs],
+        grouped(jobs, group_of[by]),
+    )
+    cache.set(key, found_fleet, KEPT_S)
+    return found_fleet

@@ -1,0 +1,193 @@
+"""The memory of one TaskManager, part by part, against what is used of it; its CPU time and its collections.
+
+Parts and options are those of Flink's memory model (FLIP-49, FLIP-116), the same from 1.10 to 2.3. What is used is what the JVM and Flink
+report: of native memory, which RocksDB and others allocate, that is nothing beyond what Flink reserved for them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ingest.messages import message
+from webapp.hosts.taskmanager_samples import Samples
+
+HEAP, OFF_HEAP, NETWORK, MANAGED, METASPACE, OVERHEAD = (
+    message("heap"),
+    message("off-heap"),
+    message("network"),
+    message("managed"),
+    message("metaspace"),
+    message("overhead"),
+)
+OPTIONS: Mapping[str, str] = {
+    HEAP: "taskmanager.memory.task.heap.size",
+    OFF_HEAP: "taskmanager.memory.task.off-heap.size",
+    NETWORK: "taskmanager.memory.network.max",
+    MANAGED: "taskmanager.memory.managed.size",
+    METASPACE: "taskmanager.memory.jvm-metaspace.size",
+    OVERHEAD: "taskmanager.memory.jvm-overhead.max",
+}
+TIGHT_RATIO = 0.85
+"""Of what is configured: what is left is gone with one more operator, or one more restart."""
+BUSY_GC_RATIO = 0.1
+"""Of the time: a heap that costs a tenth of its threads' time is too small, however it looks."""
+ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
+"""How many times what is used is enough. Of heap that is what a collection leaves: beside it new objects need room."""
+STEP_BYTES = 32 << 20
+LEAST_SPARE_RATIO = 0.1
+
+
+@dataclass(frozen=True)
+class MemoryPart:
+    """``used_bytes``: the most in the time looked at; of heap the least, which is what a collection left. None is unknown.
+    ``suggested_bytes``: what would be enough, None where unknown or where it is used up. ``state``: tight, ok, spare or unknown."""
+
+    name: str
+    configured_bytes: int | None
+    used_bytes: int | None
+    state: str
+    suggested_bytes: int | None
+
+    @property
+    def option(self) -> str:
+        return OPTIONS[self.name]
+
+    @property
+    def spare_bytes(self) -> int:
+        return (self.configured_bytes or 0) - (self.suggested_bytes or 0) if self.state == "spare" else 0
+
+    @property
+    def used_ratio(self) -> float | None:
+        known = self.used_bytes is not None and self.configured_bytes
+        return (self.used_bytes or 0) / (self.configured_bytes or 1) if known else None
+
+
+@dataclass(frozen=True)
+class TaskManagerBudget:
+    """``since``, ``at``: of its first and newest sample. ``job_slots``: slots by job, None before Flink 1.13. ``cpu_used``: cores that its
+    JVM kept busy on average, ``cpu_allotted`` those of its slots; ``gc_ratio``: of the time, in collections."""
+
+    cluster: str
+    taskmanager_id: str
+    host: str | None
+    since: datetime
+    at: datetime
+    slots: int | None
+    free_slots: int | None
+    job_slots: Mapping[str, int] | None
+    process_bytes: int | None
+    cpu_allotted: float | None
+    cpu_used: float | None
+    gc_ratio: float | None
+    parts: tuple[MemoryPart, ...]
+
+    def share(self, job_id: str) -> float | None:
+        """Of the slots that are given away; 0 where the job has none."""
+        if self.job_slots is None:
+            return None
+        return self.job_slots.get(job_id, 0) / max(sum(self.job_slots.values()), 1)
+
+
+def budget(samples: Samples) -> TaskManagerBudget:
+    """``samples``: of one TaskManager, in order of time, one at least."""
+    newest = samples[-1]
+    slots = newest["allocated_slots"]
+    jobs = None if slots is None else [slot["job_id"] for slot in slots]
+    cores = [slot["cpu_cores"] for slot in slots or () if slot["cpu_cores"]]
+    gc_ratio = _rate(samples, "gc_ms")
+    return TaskManagerBudget(
+        newest["cluster"],
+        newest["taskmanager_id"],
+        newest["host"],
+        samples[0]["ts"],
+        newest["ts"],
+        newest["slots"],
+        newest["free_slots"],
+        None if jobs is None else {job_id: jobs.count(job_id) for job_id in dict.fromkeys(jobs)},
+        newest["process_memory_bytes"],
+        sum(cores) / len(cores) * newest["slots"] if cores and newest["slots"] else None,
+        _cpu_used(samples),
+        gc_ratio,
+        tuple(_parts(samples, newest, gc_ratio)),
+    )
+
+
+def _parts(samples: Samples, newest: Mapping[str, Any], gc_ratio: float | None) -> Iterable[MemoryPart]:
+    heap = _part(HEAP, newest["heap_max_bytes"] or _sum(newest, "framework_heap_bytes", "task_heap_bytes"), _live_heap(samples))
+    if gc_ratio is not None and gc_ratio >= BUSY_GC_RATIO:
+        heap = MemoryPart(HEAP, heap.configured_bytes, heap.used_bytes, "tight", None)
+    yield _not_below(heap, newest["framework_heap_bytes"])
+    beside = [_less(row["direct_used_bytes"], row["network_memory_total_bytes"]) for row in samples]
+    off_heap = _part(OFF_HEAP, _sum(newest, "framework_off_heap_bytes", "task_off_heap_bytes"), _known(max, beside))
+    yield _not_below(off_heap, newest["framework_off_heap_bytes"])
+    network = newest["network_memory_bytes"] or newest["network_memory_total_bytes"]
+    yield _part(NETWORK, network, _most(samples, "network_memory_used_bytes"))
+    managed, reserved = newest["managed_memory_bytes"], _most(samples, "managed_memory_used_bytes")
+    # What asks for managed memory reserves the whole share of its slot: only nothing at all is too much.
+    state = "unknown" if managed is None or reserved is None else "spare" if managed and not reserved else "ok"
+    yield MemoryPart(MANAGED, managed, reserved, state, 0 if state == "spare" else None)
+    yield _part(METASPACE, newest["metaspace_max_bytes"] or newest["metaspace_bytes"], _most(samples, "metaspace_used_bytes"))
+    native = [_less(row["non_heap_used_bytes"], row["metaspace_used_bytes"]) for row in samples]
+    yield MemoryPart(OVERHEAD, newest["overhead_bytes"], _known(max, native), "unknown", None)
+
+
+def _part(name: str, configured: int | None, used: int | None) -> MemoryPart:
+    if not configured or used is None:
+        return MemoryPart(name, configured, used, "unknown", None)
+    if used >= TIGHT_RATIO * configured:
+        return MemoryPart(name, configured, used, "tight", None)
+    enough = max(-(-int(used * ROOM[name]) // STEP_BYTES), 1) * STEP_BYTES
+    if configured - enough < LEAST_SPARE_RATIO * configured:
+        return MemoryPart(name, configured, used, "ok", None)
+    return MemoryPart(name, configured, used, "spare", enough)
+
+
+def _not_below(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
+    """What is left to Flink itself is not saved."""
+    if part.suggested_bytes is None or framework_bytes is None or part.suggested_bytes >= framework_bytes:
+        return part
+    is_spare = (part.configured_bytes or 0) - framework_bytes >= LEAST_SPARE_RATIO * (part.configured_bytes or 0)
+    return MemoryPart(
+        part.name, part.configured_bytes, part.used_bytes, "spare" if is_spare else "ok", framework_bytes if is_spare else None
+    )
+
+
+def _live_heap(samples: Samples) -> int | None:
+    """Unknown until the JVM has collected: until then what is used only grows."""
+    counts = [row["gc_count"] for row in samples if row["gc_count"] is not None]
+    if len(counts) < 2 or counts[-1] <= counts[0]:
+        return None
+    return _known(min, [row["heap_used_bytes"] for row in samples])
+
+
+def _cpu_used(samples: Samples) -> float | None:
+    used = _rate(samples, "cpu_ms")
+    loads = [row["cpu_load"] * row["cpu_cores"] for row in samples if row["cpu_load"] is not None and row["cpu_cores"]]
+    return used if used is not None else sum(loads) / len(loads) if loads else None
+
+
+def _rate(samples: Samples, counter: str) -> float | None:
+    """Of a counter in ms, per ms, over the whole time."""
+    known = [(row["ts"].timestamp() * 1000, row[counter]) for row in samples if row[counter] is not None]
+    if len(known) < 2 or known[-1][0] <= known[0][0] or known[-1][1] < known[0][1]:
+        return None
+    return float((known[-1][1] - known[0][1]) / (known[-1][0] - known[0][0]))
+
+
+def _most(samples: Samples, name: str) -> int | None:
+    return _known(max, [row[name] for row in samples])
+
+
+def _known(which: Callable[[list[int]], int], values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return which(known) if known else None
+
+
+def _sum(row: Mapping[str, Any], *names: str) -> int | None:
+    values = [row[name] for name in names]
+    return None if None in values else sum(values)
+
+
+def _less(whole: int | None, part: int | None) -> int | None:
+    return None if whole is None or part is None else max(whole - part, 0)
