@@ -40,7 +40,6 @@ INSTALLED_APPS = [
     "webapp.push",
     "webapp.resources",
     "webapp.filesystem_calls",
-    "webapp.starts",
     "webapp.findings",
     "webapp.incidents",
     "webapp.hosts",

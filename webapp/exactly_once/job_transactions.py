@@ -11,7 +11,7 @@ from spark_jobs.diagnosis.transactions import LOST, TOLD, Transactions, transact
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
 from webapp.fleet import models
-from webapp.starts.models import JobStart as StoredStart
+from webapp.fleet.models import JobStart as StoredStart
 
 MOST_COMMITS, MOST_STARTS, MOST_LINES = 500, 50, 500
 LOOK_BACK = timedelta(hours=1)

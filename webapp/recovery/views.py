@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.fleet.job_lookup import look_up
-from webapp.recovery.job_restores import READ_MS, job_restores
+from webapp.analyses.recovery.job_restores import READ_MS, job_restores
 from webapp.recovery.parameters import RestoreParameters, sliders
 from webapp.recovery.words import LABELS, MEANINGS, regional_summary, summary
 

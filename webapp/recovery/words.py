@@ -2,10 +2,10 @@
 
 from ingest.messages import message
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
-from webapp.recovery.failover import Failover
-from webapp.recovery.job_restores import JobRestores
-from webapp.recovery.observed_restores import CHECKPOINT, LOCAL, SAVEPOINT
-from webapp.recovery.regional_checkpoints import LEAST_CHECKPOINTS
+from webapp.analyses.recovery.failover import Failover
+from webapp.analyses.recovery.job_restores import JobRestores
+from webapp.analyses.recovery.observed_restores import CHECKPOINT, LOCAL, SAVEPOINT
+from webapp.analyses.recovery.regional_checkpoints import LEAST_CHECKPOINTS
 
 LABELS = {
     CHECKPOINT: message("Newest checkpoint"),

@@ -29,7 +29,6 @@ from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
 from webapp.resources import api_urls as resources
 from webapp.site.api_job import JobDetailView
-from webapp.starts import api_urls as starts
 from webapp.storage import api_urls as storage
 from webapp.threads import api_urls as threads
 from webapp.triage import api_urls as triage
@@ -65,7 +64,6 @@ urlpatterns = [
     *analyses_api(),
     *recovery.urlpatterns,
     *replication.urlpatterns,
-    *starts.urlpatterns,
     *hosts.urlpatterns,
     *backend.urlpatterns,
     *threads.urlpatterns,

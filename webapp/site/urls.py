@@ -46,7 +46,6 @@ urlpatterns = [
     path("", include("webapp.placement.urls")),
     path("", include("webapp.resources.urls")),
     path("", include("webapp.filesystem_calls.urls")),
-    path("", include("webapp.starts.urls")),
     path("", include("webapp.hosts.urls")),
     path("", include("webapp.backend.urls")),
     path("", include("webapp.exactly_once.urls")),

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from webapp.lib.outage import Outage
-from webapp.recovery.failover import restart_delay_ms
-from webapp.recovery.phases import phases, spare_slots
+from webapp.analyses.recovery.failover import restart_delay_ms
+from webapp.analyses.recovery.phases import phases, spare_slots
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 

@@ -22,7 +22,7 @@ from tests.webapp.builders import window
 from tests.webapp.storage.builders import root
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
-from webapp.recovery.job_restores import job_restores
+from webapp.analyses.recovery.job_restores import job_restores
 
 pytestmark = pytest.mark.django_db
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"

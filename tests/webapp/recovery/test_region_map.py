@@ -8,8 +8,8 @@ from tests.placement import brute_force
 from tests.placement.test_rules import jobs
 from tests.webapp.builders import T0
 from webapp.fleet.models import JobCurrent
-from webapp.recovery.failover import failover
-from webapp.recovery.job_restores import LIMITS
+from webapp.analyses.recovery.failover import failover
+from webapp.analyses.recovery.job_restores import LIMITS
 
 pytestmark = pytest.mark.django_db
 

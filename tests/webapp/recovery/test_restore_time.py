@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.recovery.restore_time import restore_range, union_reads
+from webapp.analyses.recovery.restore_time import restore_range, union_reads
 
 sizes = st.integers(1, 10**12)
 

@@ -11,14 +11,14 @@ from rest_framework.views import APIView
 from webapp.fleet.job_lookup import job_or_404
 from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
-from webapp.recovery.failover import Failover, ObservedRestart, VertexRegions
-from webapp.recovery.job_restores import READ_MS, Choice, JobRestores, job_restores
-from webapp.recovery.observed_restores import ObservedRestore
-from webapp.recovery.operator_states import InCheckpoint, NamedList, OperatorState
+from webapp.analyses.recovery.failover import Failover, ObservedRestart, VertexRegions
+from webapp.analyses.recovery.job_restores import READ_MS, Choice, JobRestores, job_restores
+from webapp.analyses.recovery.observed_restores import ObservedRestore
+from webapp.analyses.recovery.operator_states import InCheckpoint, NamedList, OperatorState
 from webapp.recovery.parameters import RestoreParameters
-from webapp.recovery.phases import Phases, SpareSlots
-from webapp.recovery.regional_checkpoints import AtParallelism, RegionalCheckpoints, Shares
-from webapp.recovery.restore_time import RestoreRange, UnionReads
+from webapp.analyses.recovery.phases import Phases, SpareSlots
+from webapp.analyses.recovery.regional_checkpoints import AtParallelism, RegionalCheckpoints, Shares
+from webapp.analyses.recovery.restore_time import RestoreRange, UnionReads
 from webapp.recovery.words import summary
 
 

@@ -12,21 +12,19 @@ from webapp.placement import words as of_placement
 from webapp.placement.job_placement import NOW
 from webapp.placement.lookup import look_up_placement
 from webapp.reports.document import Table
-from webapp.reports.gathering import recovery_tables, start_tables, work_tables
+from webapp.reports.gathering import recovery_tables, work_tables
 from webapp.reports.gathering.scope import ReportScope
-from webapp.starts.job_starts import JobStarts
 
 MOST_JOBS = 10
 """Each reads the lake and the storage: seconds for a large job."""
 
 
-def tables(job: JobCurrent, scope: ReportScope, now: datetime, found: JobStarts) -> tuple[Table, ...]:
+def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> tuple[Table, ...]:
     """Those that have something to say: of the end of the time, calls by what was read of its checkpoints since."""
     if len(scope.jobs) > MOST_JOBS:
         return ()
     recovery = recovery_tables.tables(job, min(scope.end, job.last_seen_at or job.as_of))
-    starts = start_tables.tables(job, scope, found)
-    return (*_placement(job, scope.end), *_calls(job, now), *starts, *recovery, *work_tables.tables(job, scope, now))
+    return (*_placement(job, scope.end), *_calls(job, now), *recovery, *work_tables.tables(job, scope, now))
 
 
 def _placement(job: JobCurrent, at: datetime) -> Iterator[Table]:

@@ -7,8 +7,8 @@ from ingest.messages import message
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import UNKNOWN, bytes_text, count_text, duration_text, times_text
 from webapp.recovery import words as of_recovery
-from webapp.recovery.failover import Failover
-from webapp.recovery.job_restores import JobRestores, job_restores
+from webapp.analyses.recovery.failover import Failover
+from webapp.analyses.recovery.job_restores import JobRestores, job_restores
 from webapp.reports import texts
 from webapp.reports.document import Table
 

@@ -8,7 +8,7 @@ from webapp.fleet.job_command import Document, JobCommand
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
 from webapp.recovery.api.views import as_document
-from webapp.recovery.job_restores import READ_MS, JobRestores, job_restores
+from webapp.analyses.recovery.job_restores import READ_MS, JobRestores, job_restores
 from webapp.recovery.parameters import MOST_REUSE
 from webapp.recovery.words import LABELS, regional_summary, summary
 

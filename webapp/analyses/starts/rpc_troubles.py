@@ -9,8 +9,8 @@ from django.db.models import Count
 from django.db.models.functions import TruncSecond
 
 from spark_jobs.diagnosis.rules.start_rpc_storm import NOT_FOUND, STATE_REQUEST, TIMED_OUT
+from webapp.analyses.starts.job_starts import Start
 from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
-from webapp.starts.job_starts import Start
 
 LOOK_BACK = timedelta(hours=1)
 MOST_LINES, MOST_LOST = 5_000, 500

@@ -13,12 +13,11 @@ from operator import or_
 
 from django.db.models import Min, Q
 
+from webapp.analyses.starts.job_starts import JobStarts, Start
 from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.lib.instants import drawable
-from webapp.starts.job_starts import JobStarts, Start
 
 MOST_LINES = 5_000
-SHOWN = 12
 CLOCKS_APART = timedelta(seconds=2)
 """Lines of TaskManagers are dated by clocks of their own."""
 _TYPES = ("high-availability.type", "high-availability")
@@ -36,56 +35,15 @@ class Download:
 
 @dataclass(frozen=True)
 class JarDownloads:
-    """Of the newest start in which any were logged, else of the newest one.
-
-    ``by_taskmanager_bytes`` are what TaskManagers fetch, ``by_host_bytes`` what one download a host would be; ``sent_bytes`` and
-    ``sent_ms`` what the JobManager sends for it, over a link of ``link_bytes_per_s``. ``downloads``: longest first.
-    """
+    """Of the newest start in which any were logged, else of the newest one. ``downloads``: longest first."""
 
     at: datetime | None
-    taskmanagers: int | None
-    hosts: int | None
     high_availability: bool | None
     files: int
-    processes: int
     downloads: Sequence[Download]
-    jar_bytes: int | None
-    link_bytes_per_s: int
-
-    @property
-    def by_taskmanager_bytes(self) -> int | None:
-        return _product(self.jar_bytes, self.taskmanagers)
-
-    @property
-    def by_host_bytes(self) -> int | None:
-        return _product(self.jar_bytes, self.hosts)
-
-    @property
-    def saved_bytes(self) -> int | None:
-        each, once = self.by_taskmanager_bytes, self.by_host_bytes
-        return None if each is None or once is None else each - once
-
-    @property
-    def sent_bytes(self) -> int | None:
-        """None also where it is not known whether high availability is on."""
-        if self.high_availability is None:
-            return None
-        return 0 if self.high_availability else self.by_taskmanager_bytes
-
-    @property
-    def sent_ms(self) -> int | None:
-        return self._ms(self.sent_bytes)
-
-    @property
-    def saved_ms(self) -> int | None:
-        """Of ``sent_ms``."""
-        return self._ms(self.saved_bytes) if self.high_availability is False else 0 if self.high_availability else None
-
-    def _ms(self, size_bytes: int | None) -> int | None:
-        return None if size_bytes is None else round(1000 * size_bytes / self.link_bytes_per_s)
 
 
-def jar_downloads(job: JobCurrent, found: JobStarts, jar_bytes: int | None, link_bytes_per_s: int) -> JarDownloads:
+def jar_downloads(job: JobCurrent, found: JobStarts) -> JarDownloads:
     """At most two queries."""
     lines = _lines(job, found.starts)
     start = next((one for one in found.starts if any(_is_of(one, at) for _, at, _ in lines)), found.newest)
@@ -97,14 +55,9 @@ def jar_downloads(job: JobCurrent, found: JobStarts, jar_bytes: int | None, link
     downloads = [_download(process, files, deployed.get(process)) for process, files in logged.items()]
     return JarDownloads(
         start.at if start else None,
-        start.taskmanagers if start else None,
-        start.hosts if start else None,
         high_availability(job),
         len({path for files in logged.values() for _, path in files}),
-        len(logged),
-        sorted(downloads, key=lambda one: (-(one.at_most_ms or 0), one.process))[:SHOWN],
-        jar_bytes,
-        link_bytes_per_s,
+        sorted(downloads, key=lambda one: (-(one.at_most_ms or 0), one.process)),
     )
 
 
@@ -157,7 +110,3 @@ def _span(start: Start) -> tuple[datetime, datetime]:
 def _is_of(start: Start, at: datetime) -> bool:
     begun, ended = _span(start)
     return begun <= at <= ended
-
-
-def _product(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one * other

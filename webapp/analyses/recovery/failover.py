@@ -16,8 +16,8 @@ from webapp.placement.job_placement import HostLoad, TaskManagerLoad
 from webapp.placement.job_plan import plan_of, restarts_all
 from webapp.placement.lookup import look_up_placement
 from webapp.pressure.newest_windows import newest_windows
-from webapp.recovery.phases import Phases, SpareSlots, phases, spare_slots
-from webapp.recovery.regional_checkpoints import RegionalCheckpoints, regional_checkpoints
+from webapp.analyses.recovery.phases import Phases, SpareSlots, phases, spare_slots
+from webapp.analyses.recovery.regional_checkpoints import RegionalCheckpoints, regional_checkpoints
 
 MOST_CELLS = 48
 """Of one vertex in the map; a cell of a larger one stands for several subtasks."""

@@ -1,29 +1,25 @@
-"""Starts of recorded jobs: page, API and command against Flink's raw answers and logs."""
+"""Starts of recorded jobs against Flink's raw answers and logs."""
 
 import gzip
 import json
 import re
 from collections import Counter
 from datetime import UTC, datetime
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.urls import reverse
-from django.utils import translation
 
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START, LOG_EVENT
-from tests.first_cycles import CLUSTER, served_tables
+from tests.first_cycles import served_tables
 from tests.raw_starts import FIXTURES, by_log, by_rest, states_by_rest
 from tests.webapp.builders import cluster, job, start
+from webapp.analyses.starts.job_starts import job_starts
+from webapp.analyses.starts.rpc_troubles import rpc_troubles
+from webapp.analyses.starts.words import about_calls, verdict
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobCurrent, LogEvent
-from webapp.starts.job_starts import job_starts
-from webapp.starts.models import JobStart
-from webapp.starts.rpc_troubles import rpc_troubles
-from webapp.starts.words import about_calls, verdict
+from webapp.fleet.models import JobCurrent, JobStart, LogEvent
 
 pytestmark = pytest.mark.django_db
 SLOW = ["incidents/1.20.5/slow-restore", "incidents/2.3.0/slow-restore"]
@@ -128,41 +124,34 @@ def test_phases_are_compared_with_earlier_starts_of_jobs_of_the_name(home: Path)
     assert "median" not in verdict(first).sentence
 
 
-def test_page_api_and_command_say_the_same(viewer: Any, home: Path, django_assert_max_num_queries: Any) -> None:
+def answered(viewer: Any, job: JobCurrent) -> dict[str, Any]:
+    """The document over the API; its tables by key under ``tables``."""
+    found = viewer.get(reverse("api-job-analysis-starts", args=(job.cluster, job.job_id))).json()
+    return {**found, "tables": {one["key"]: one for one in found["blocks"] if one["kind"] == "table"}}
+
+
+def drawn(viewer: Any, job: JobCurrent) -> Any:
+    return viewer.get(reverse("starts-chart-phases", args=(job.cluster, job.job_id))).json()["figure"]
+
+
+def test_what_held_a_start_up_is_named_in_the_verdict(viewer: Any, home: Path) -> None:
     (job,) = taken_up(SLOW[0], home)
-    at = (job.cluster, job.job_id)
-    sentence = verdict(job_starts(job)).sentence
-    assert "enrich/0 on flink-tm-" in sentence
-    assert "held all others up for 15 s" in sentence
-    with django_assert_max_num_queries(21):
-        page = viewer.get(reverse("starts", args=at)).content.decode()
-    assert sentence in page
-    assert "usually" in page
-    assert sentence in viewer.get(reverse("starts-tables", args=at)).content.decode()
-    with translation.override("zh-hans"):
-        assert re.search(r"flink-tm-\S+ 上的 enrich/0 拖延其余全部 15 s", verdict(job_starts(job)).sentence)
-    document = viewer.get(reverse("api-job-starts", args=at)).json()
-    assert document["verdict"] == sentence
-    assert [one["kind"] for one in document["starts"]] == ["restart", "restart", "start"]
-    out = StringIO()
-    call_command("starts", CLUSTER, job.name, "--json", stdout=out)
-    assert json.loads(out.getvalue()) == document
-    out = StringIO()
-    call_command("starts", CLUSTER, job.job_id, stdout=out)
-    assert sentence in out.getvalue()
-    figure = viewer.get(reverse("job-chart-starts", args=at)).json()["figure"]
-    assert [one["name"] for one in figure["data"]] == ["Graph", "Cancel", "Wait", "Slots", "Deploy", "Restore"]
-    with pytest.raises(CommandError, match="There is no job"):
-        call_command("starts", CLUSTER, "no such")
+    found = answered(viewer, job)
+    assert found["verdict"]["tone"] == "warn"
+    assert re.search("enrich/0 on flink-tm-.* held all others up for 15 s", found["verdict"]["sentence"])
+    assert [one["kind"] for one in found["tables"]["starts"]["rows"]] == ["Restart", "Restart", "Start"]
+    assert {one["phase"] for one in found["tables"]["phases"]["rows"] if one["usual_ms"]} >= {"Deploy", "Restore"}
+    names = [one["name"] for one in drawn(viewer, job)["data"]]
+    assert names == ["Graph", "Cancel", "Wait", "Slots", "Deploy", "Restore"]
 
 
 def test_a_job_of_which_no_start_was_seen_says_so(viewer: Any, home: Path) -> None:
     (job,) = taken_up(SLOW[0], home)
     JobStart.objects.all().delete()
-    at = (job.cluster, job.job_id)
-    page = viewer.get(reverse("starts", args=at)).content.decode()
-    assert "No start of this job was seen from its beginning until all tasks ran." in page
-    assert viewer.get(reverse("job-chart-starts", args=at)).json()["figure"] is None
+    verdict_of = answered(viewer, job)["verdict"]
+    no_start = "No start of this job was seen from its beginning until all tasks ran."
+    assert (verdict_of["tone"], verdict_of["sentence"]) == ("unknown", no_start)
+    assert drawn(viewer, job) is None
 
 
 @pytest.mark.parametrize("at", [datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC)], ids=["year 1", "year 9999"])
@@ -171,7 +160,7 @@ def test_starts_at_the_ends_of_the_calendar_cost_no_page(viewer: Any, at: dateti
     of = job(at=datetime(2026, 1, 1, tzinfo=UTC))
     start(of, datetime(2026, 1, 1, tzinfo=UTC), begun_at=at, running_at=at, deployed_at=at)
     where = (of.cluster, of.job_id)
-    for name in ("starts", "starts-tables", "job-chart-starts", "api-job-starts"):
+    for name in ("starts", "starts-chart-phases", "api-job-analysis-starts"):
         assert viewer.get(reverse(name, args=where)).status_code == 200
 
 
@@ -191,20 +180,16 @@ def test_calls_that_timed_out_are_counted_by_second_as_the_raw_logs_have_them(vi
             missing += match[1] not in failed and "PartitionNotFoundException" in one
             failed.setdefault(match[1], one[:19])
     assert missing and len(failed) > missing
-    at = (job.cluster, job.job_id)
-    told = viewer.get(reverse("api-job-starts", args=at)).json()["calls"]
-    assert (told["slots"], told["deployments"], told["partitions"], told["cut"]) == (len(slots), len(failed) - missing, missing, False)
+    told = rpc_troubles(job, None, ())
+    counted = (told.slots, told.deployments, told.partitions, told.cut)
+    assert counted == (len(slots), len(failed) - missing, missing, False)
     by_second = Counter([*slots, *failed.values()])
-    assert {one["at"][:19].replace("T", " "): one["slots"] + one["deployments"] + one["partitions"] for one in told["seconds"]} == by_second
-    out = StringIO()
-    call_command("starts", CLUSTER, job.job_id, "--json", stdout=out)
-    assert json.loads(out.getvalue())["calls"] == told
-    page = viewer.get(reverse("starts-tables", args=at)).content.decode()
+    assert {f"{one.at:%Y-%m-%d %H:%M:%S}": one.calls for one in told.seconds} == by_second
+    found = answered(viewer, job)
+    worst = found["tables"]["calls"]["rows"][0]
+    assert worst["slots"] + worst["deployments"] + worst["partitions"] == max(by_second.values())
     sentence = f"{len(slots)} requests for slots and {len(failed) - missing} calls about tasks timed out in an hour"
-    out = StringIO()
-    call_command("starts", CLUSTER, job.job_id, stdout=out)
-    assert sentence in out.getvalue()
-    assert sentence in page
+    assert found["verdict"]["tone"] == "warn" and sentence in found["verdict"]["sentence"]
 
 
 def test_a_job_whose_calls_came_in_time_says_so_and_one_without_logs_that_it_is_not_known(
@@ -245,8 +230,8 @@ def test_of_a_start_of_1500_tasks_the_slowest_hundredth_is_named_and_whoever_str
     assert len(named) == max(15, min(len(straggling), 100))
     assert [(one["vertex_id"], one["subtask"]) for one in named] == sorted(took, key=lambda task: (-took[task], task))[: len(named)]
     assert [one["own_ms"] for one in named] == sorted(took.values(), reverse=True)[: len(named)]
-    page = viewer.get(reverse("starts-tables", args=(job.cluster, job.job_id))).content.decode()
-    assert f"{len(named)} of 1,500" in page
+    slowest = answered(viewer, job)["tables"]["slowest"]
+    assert f"{len(named)} of 1,500" in slowest["subtitle"] and len(slowest["rows"]) == len(named)
 
 
 def test_requests_for_the_state_of_partitions_are_counted_by_second_as_the_raw_log_has_them(viewer: Any, home: Path) -> None:
@@ -254,14 +239,11 @@ def test_requests_for_the_state_of_partitions_are_counted_by_second_as_the_raw_l
     (job,) = taken_up(recording, home)
     text = "".join(gzip.decompress(path.read_bytes()).decode() for path in (FIXTURES / recording / "logs").iterdir())
     by_second = Counter(re.findall(r"^(\S+ [0-9:]{8}),\d+ DEBUG .*: Retriggering partition request ", text, re.MULTILINE))
-    at = (job.cluster, job.job_id)
-    told = viewer.get(reverse("api-job-starts", args=at)).json()["calls"]
-    assert {one["at"][:19].replace("T", " "): one["state_requests"] for one in told["seconds"]} == by_second
-    assert (told["state_requests"], told["slots"], told["deployments"], told["partitions"]) == (by_second.total(), 0, 0, 0)
-    page = viewer.get(reverse("starts-tables", args=at)).content.decode()
+    told = rpc_troubles(job, None, ())
+    assert {f"{one.at:%Y-%m-%d %H:%M:%S}": one.state_requests for one in told.seconds} == by_second
+    counted = (told.state_requests, told.slots, told.deployments, told.partitions)
+    assert counted == (by_second.total(), 0, 0, 0)
+    found = answered(viewer, job)
     sentence = f"{by_second.total()} times, up to {max(by_second.values())} times in a second."
-    assert sentence in page
-    assert "SingleInputGate" not in page
-    out = StringIO()
-    call_command("starts", CLUSTER, job.job_id, stdout=out)
-    assert sentence in out.getvalue()
+    assert sentence in found["tables"]["calls"]["note"]
+    assert not any("SingleInputGate" in one.get("text", "") for one in found["blocks"])

@@ -1,12 +1,11 @@
 """What a start came to, in words."""
 
-from dataclasses import dataclass
-
-from ingest.messages import message, plural
-from webapp.lib.quantities import bytes_text, count_text, duration_text
-from webapp.starts.jar_downloads import JarDownloads
-from webapp.starts.job_starts import JobStarts, Start
-from webapp.starts.rpc_troubles import RpcTroubles
+from ingest.messages import join_messages, message, plural
+from webapp.analyses.document import Verdict
+from webapp.analyses.starts.jar_downloads import JarDownloads
+from webapp.analyses.starts.job_starts import JobStarts, Start
+from webapp.analyses.starts.rpc_troubles import RpcTroubles
+from webapp.lib.quantities import count_text, duration_text
 
 PHASES = {
     "detect": (message("Detect"), message("from the first failed task to the decision to restart; before the downtime")),
@@ -28,17 +27,10 @@ HELD_UP_MS = 1_000
 NAME_CHARS = 80
 
 
-@dataclass(frozen=True)
-class Verdict:
-    tone: str
-    shape: str
-    sentence: str
-
-
 def verdict(found: JobStarts) -> Verdict:
     newest = found.newest
     if newest is None:
-        return Verdict("unknown", "?", message("No start of this job was seen from its beginning until all tasks ran."))
+        return Verdict("unknown", message("No start of this job was seen from its beginning until all tasks ran."))
     took = (
         message("The newest {kind:name} took {total_ms:name}", kind=KINDS[newest.kind].lower(), total_ms=duration_text(newest.total_ms))
         if newest.total_ms is not None
@@ -64,59 +56,27 @@ def verdict(found: JobStarts) -> Verdict:
     is_slow = bool(held) or (ratio is not None and ratio >= MUCH_LONGER)
     return Verdict(
         "warn" if is_slow else "ok",
-        "◆" if is_slow else "●",
         message("{sentence:name}.", sentence=message("{took:message}{most:message}", took=took, most=most))
         + message("{usual:message}{held:message}", usual=usual, held=held),
     )
 
 
-def about_jars(found: JarDownloads) -> list[str]:
-    """Sentences on what a deployment sends, and on what is not known of it."""
-    said: list[str] = []
-    if found.processes:
-        longest = found.downloads[0].at_most_ms
+def about_jars(found: JarDownloads) -> str:
+    """What a deployment fetched, and from where."""
+    if found.downloads:
+        longest, processes = found.downloads[0].at_most_ms, len(found.downloads)
         took = message("; the longest took at most {longest:name}", longest=duration_text(longest)) if longest is not None else ""
         files = plural(found.files, "{files:count} file", "{files:count} files", files=found.files)
-        managers = plural(
-            found.processes, "{taskmanagers:count} TaskManager", "{taskmanagers:count} TaskManagers", taskmanagers=found.processes
-        )
-        said.append(
-            message("{managers:text} fetched {files:text} from the JobManager{took:text}.", managers=managers, files=files, took=took)
-        )
+        managers = plural(processes, "{taskmanagers:count} TaskManager", "{taskmanagers:count} TaskManagers", taskmanagers=processes)
+        fetched = message("{managers:text} fetched {files:text} from the JobManager{took:text}.", managers=managers, files=files, took=took)
     else:
-        said.append(
-            message(
-                "No log of a TaskManager has a download from the JobManager: jars lie where TaskManagers find them, or no log was read."
-            )
+        fetched = message(
+            "No log of a TaskManager has a download from the JobManager: jars lie where TaskManagers find them, or no log was read."
         )
-    if found.high_availability:
-        said.append(
-            message("High availability is on: TaskManagers read jars from its storage, and from the JobManager only where that fails.")
-        )
-    elif found.high_availability is None:
-        said.append(message("Whether high availability is on is not known, and so is what the JobManager sends."))
-    if found.jar_bytes is None:
-        said.append(message("How large the jars are Flink reports nowhere: give it, and bytes and seconds follow."))
-    elif found.sent_bytes is not None and found.saved_bytes is not None:
-        said.append(
-            message(
-                "The JobManager sends {sent_bytes:name} for one deployment, {sent_ms:name} at the given link.",
-                sent_bytes=bytes_text(found.sent_bytes),
-                sent_ms=duration_text(found.sent_ms),
-            )
-        )
-        said.append(
-            message(
-                "One download a host would save {saved_bytes:name}, {saved_ms:name} of that.",
-                saved_bytes=bytes_text(found.saved_bytes),
-                saved_ms=duration_text(found.saved_ms),
-            )
-            if found.saved_bytes
-            else message("Each host runs one of its TaskManagers: one download a host would save nothing.")
-        )
-    elif found.taskmanagers is None or found.hosts is None:
-        said.append(message("On how many TaskManagers and hosts it runs is not known."))
-    return said
+    if not found.high_availability:
+        return fetched
+    on = message("High availability is on: TaskManagers read jars from its storage, and from the JobManager only where that fails.")
+    return join_messages((fetched, on), " ")
 
 
 def about_calls(found: RpcTroubles) -> str:
@@ -126,11 +86,8 @@ def about_calls(found: RpcTroubles) -> str:
         return message("No request for a slot, no deployment and no request for a partition timed out in the hour before.")
     asked = about_state_requests(found)
     if not any(one.calls or one.taskmanagers_lost for one in found.seconds):
-        return message(
-            "{gettext:name} {asked:message}",
-            gettext=message("No request for a slot, no deployment and no request for a partition timed out in the hour before."),
-            asked=asked,
-        )
+        in_time = message("No request for a slot, no deployment and no request for a partition timed out in the hour before.")
+        return join_messages((in_time, asked), " ")
     worst = found.seconds[0]
     phase = message(", in {lower:name} of a start", lower=PHASES[worst.phase][0].lower()) if worst.phase else ""
     calls = message(

@@ -14,10 +14,10 @@ from ingest.flink_rest.versions import release
 from webapp.checkpoints.advice import DEFAULT_FAILED_SHARE, DEFAULT_REUSE
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
-from webapp.recovery.failover import Failover, failover
-from webapp.recovery.observed_restores import CHECKPOINT, HISTORY, LOCAL, SAVEPOINT, ObservedRestore, observed_restores, recent_outages
-from webapp.recovery.operator_states import OperatorState, operator_states
-from webapp.recovery.restore_time import RestoreRange, UnionReads, restore_range, union_reads
+from webapp.analyses.recovery.failover import Failover, failover
+from webapp.analyses.recovery.observed_restores import CHECKPOINT, HISTORY, LOCAL, SAVEPOINT, ObservedRestore, observed_restores, recent_outages
+from webapp.analyses.recovery.operator_states import OperatorState, operator_states
+from webapp.analyses.recovery.restore_time import RestoreRange, UnionReads, restore_range, union_reads
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.contents import Xray
 from webapp.storage.xray.location import NotLocated, located

@@ -1,4 +1,4 @@
-"""The starts of one job, phase by phase, beside earlier starts of jobs of its name. Plain data for page, API, command and reports."""
+"""The starts of one job, phase by phase, beside earlier starts of jobs of its name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,7 @@ from django.db.models import OuterRef, Subquery
 
 from spark_jobs.fold.starts import PARTS
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobCurrent
-from webapp.starts.models import JobStart
+from webapp.fleet.models import JobCurrent, JobStart
 from webapp.threads.models import StartingThread
 from webapp.threads.starting_threads import of_start
 
