@@ -52,7 +52,6 @@ INSTALLED_APPS = [
     "webapp.exactly_once",
     "webapp.replication",
     "webapp.analyses",
-    "webapp.recovery",
     "webapp.triage",
     "webapp.delivery",
     "webapp.alerting.apps.AlertingConfig",

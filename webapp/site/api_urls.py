@@ -24,7 +24,6 @@ from webapp.lib.api.errors import no_such_address
 from webapp.placement import api_urls as placement
 from webapp.pressure import api_urls as pressure
 from webapp.push import api_urls as push
-from webapp.recovery import api_urls as recovery
 from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
 from webapp.resources import api_urls as resources
@@ -62,7 +61,6 @@ urlpatterns = [
     *fleet.urlpatterns,
     *push.urlpatterns,
     *analyses_api(),
-    *recovery.urlpatterns,
     *replication.urlpatterns,
     *hosts.urlpatterns,
     *backend.urlpatterns,

@@ -17,6 +17,7 @@ FLEET = MenuEntry(
         "vertex",
         "placement",
         "recovery",
+        "one-task-fails",
         "filesystem-calls",
         "starts",
         "resources",

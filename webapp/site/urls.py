@@ -31,7 +31,6 @@ urlpatterns = [
     path("", include("webapp.delivery.urls")),
     path("", include("webapp.alerting.urls")),
     path("", include("webapp.reports.urls")),
-    path("", include("webapp.recovery.urls")),
     path("", include("webapp.push.urls")),
     path("", include("webapp.triage.urls")),
     path("", include("webapp.cleanup.urls")),

@@ -106,16 +106,6 @@ def test_page_api_and_command_say_the_same(viewer, home):
     assert [one["name"] for one in figure["data"]] == ["Observed", "Both rules"]
 
 
-def test_a_taskmanager_that_may_be_lost_is_named_with_its_host_on_the_recovery_page(viewer, home):
-    (job,) = taken_up(L2, home)
-    losses = re.split('id="loss-title"', viewer.get(reverse("recovery", args=(job.cluster, job.job_id))).content.decode())[1].partition(
-        "</table>"
-    )[0]
-    for one in placement(job).taskmanagers:
-        (row,) = [row for row in losses.split("<tr>") if f'"mono">{one.taskmanager_id}<' in row]
-        assert one.host and f'href="{reverse("host", args=(one.host,))}?' in row
-
-
 def test_an_hour_after_its_last_sample_the_present_is_unknown_and_the_plan_is_simulated(home):
     (job,) = taken_up(L2, home)
     job.last_seen_at += timedelta(hours=1)

@@ -1,4 +1,4 @@
-"""The report of a job tells its placement, file system calls, recovery and what its tasks need, in every form, as their own commands do."""
+"""The report of a job tells its placement, file system calls and what its tasks need, in every form, as their own commands do."""
 
 import json
 from datetime import timedelta
@@ -10,16 +10,15 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
-from tests.first_cycles import CLUSTER, served, served_tables
+from tests.first_cycles import CLUSTER, served
 from tests.played import FOLDER
 from tests.played_trees import FINAL, audited, newest
 from tests.webapp.builders import T0, cluster, fact, job, replica
 from tests.webapp.reports.stories import UID, gather, scope, told
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
-from webapp.reports.gathering import incident, job_tables, recovery_tables
+from webapp.reports.gathering import incident, job_tables
 from webapp.reports.renderers import html, markdown
-from webapp.storage.models import StorageRoot
 from webapp.threads.job_threads import job_threads
 from webapp.threads.models import ThreadDump
 
@@ -51,14 +50,12 @@ def test_each_has_its_sentence_and_its_figures_in_every_form(of):
     until = newest(PLAYED) + timedelta(minutes=10)
     document = gather(scope(of, start=of.start_time, end=until), uid=UID, made_at=timezone.now(), made_by="olga")
     tables = {one.title: one for one in document.stories[0].tables}
-    assert [*tables] == ["Placement", "File system calls", "Recovery", "Resources"]
-    placement, calls, recovery = printed("placement", of), printed("filesystem_calls", of), printed("recovery", of)
+    assert [*tables] == ["Placement", "File system calls", "Resources"]
+    placement, calls = printed("placement", of), printed("filesystem_calls", of)
     assert tables["Placement"].note == placement["verdict"]
     assert [int(row[1].replace(",", "")) for row in tables["Placement"].rows] == [max(one["tasks"]) for one in placement["outcomes"]]
     told_calls = {kind: int(count.replace(",", "")) for kind, count in tables["File system calls"].rows}
     assert sum(told_calls.values()) == calls["calls"]["total_most"] > 0
-    assert tables["Recovery"].note.startswith(recovery["summary"])
-    assert f"restarts {recovery['failover']['largest']} of {recovery['failover']['tasks']} tasks" in tables["Recovery"].note
     for form in (unescape(html.render(document)), markdown.render(document).replace("\\", "")):
         for table in tables.values():
             assert {cell for row in table.rows for cell in row if cell not in form} == set()
@@ -97,18 +94,3 @@ def test_what_its_tasks_need_is_told_as_on_its_pages(weir, tmp_path, home):
     assert tables["State backend"].note == printed("backend", of)["verdict"]
     assert tables["Threads"].rows == (("enrich (1/2)#0", "runs in a.B.map", "3"),)
     assert "Exactly-once" not in tables
-
-
-def test_union_state_and_what_one_task_would_lose_are_told_as_on_the_page_of_recovery(home):
-    recording = FOLDER.parent / "recordings" / "1.20.5" / "L2"
-    models = {JOB_CURRENT: JobCurrent, CHECKPOINT_FACT: CheckpointFact}
-    for model, rows in zip(models.values(), served_tables(recording, home, *models), strict=True):
-        model.objects.bulk_create(model(**row) for row in rows)
-    StorageRoot.objects.create(uri="file:/opt/l/lab/run/1.20.5-L2", read_at=str(recording))
-    of = JobCurrent.objects.get()
-    tables = {one.title: one for one in recovery_tables.tables(of, of.last_seen_at)}
-    unions = printed("recovery", of)["unions"]
-    assert [row[1:4] for row in tables["Union state"].rows] == [
-        tuple(f"{one[name]:,}" for name in ("parallelism", "files", "reads")) for one in unions
-    ]
-    assert unions and "Regional checkpoints:" in tables["Recovery"].note

@@ -10,17 +10,15 @@ import numpy as np
 
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import region_sizes, regions
+from webapp.analyses.recovery.phases import Phases, SpareSlots, phases, spare_slots
+from webapp.analyses.recovery.regional_checkpoints import LIMITS, RegionalCheckpoints, regional_checkpoints
 from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.lib.outage import Outage
 from webapp.placement.job_placement import HostLoad, TaskManagerLoad
 from webapp.placement.job_plan import plan_of, restarts_all
 from webapp.placement.lookup import look_up_placement
 from webapp.pressure.newest_windows import newest_windows
-from webapp.analyses.recovery.phases import Phases, SpareSlots, phases, spare_slots
-from webapp.analyses.recovery.regional_checkpoints import RegionalCheckpoints, regional_checkpoints
 
-MOST_CELLS = 48
-"""Of one vertex in the map; a cell of a larger one stands for several subtasks."""
 LARGEST_MAP = 2_000_000
 """Tasks; regions of larger jobs are not worked out for a page."""
 MOST_RESTARTS = 500
@@ -28,16 +26,6 @@ _RESTARTS = ("region_restart", "global_restart")
 _DELAY = "restart-strategy.fixed-delay.delay"
 _DURATION = re.compile(r"(\d{1,9})\s*(ms|s|min|h)")
 _UNIT_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
-
-
-@dataclass(frozen=True)
-class RegionCell:
-    """Subtasks ``first`` to ``last``. ``region`` is that of the first; ``restarts``: tasks that restart when one of them fails, at most."""
-
-    first: int
-    last: int
-    region: int
-    restarts: int
 
 
 @dataclass(frozen=True)
@@ -52,7 +40,6 @@ class VertexRegions:
     records_per_s: float | None
     alone_records: float | None
     alone_share: float
-    cells: tuple[RegionCell, ...]
 
 
 @dataclass(frozen=True)
@@ -64,12 +51,16 @@ class ObservedRestart:
 
 @dataclass(frozen=True)
 class Failover:
-    """``largest``: tasks of the largest region. TaskManagers and hosts: those whose loss restarts most first; empty where unknown."""
+    """``largest``: tasks of the largest region; ``by_plan``: regions of the plan, whatever the failover strategy is.
+
+    TaskManagers and hosts: those whose loss restarts most first; empty where unknown.
+    """
 
     tasks: int
     regions: int
     largest: int
     restarts_all: bool
+    by_plan: int
     vertices: tuple[VertexRegions, ...]
     taskmanagers: Sequence[TaskManagerLoad]
     hosts: Sequence[HostLoad]
@@ -80,7 +71,7 @@ class Failover:
 
 
 def failover(
-    job: JobCurrent, until: datetime, since: datetime, found: Sequence[tuple[Outage, int]], limits: tuple[float, int]
+    job: JobCurrent, until: datetime, since: datetime, found: Sequence[tuple[Outage, int]], limits: tuple[float, int] = LIMITS
 ) -> Failover | None:
     """``found``: outages with how many TaskManagers were lost; ``limits`` of regional checkpoints.
 
@@ -92,6 +83,7 @@ def failover(
     everything = restarts_all(job.configuration)
     labels = regions(plan, full=everything)
     sizes = region_sizes(labels)
+    by_plan = len(region_sizes(regions(plan))) if everything else len(sizes)
     of_outages = phases(one for one, _dead in found)
     placement = look_up_placement(job, until)
     taskmanagers = sorted(placement.taskmanagers, key=lambda one: (-one.restarts, one.taskmanager_id)) if placement else []
@@ -101,13 +93,14 @@ def failover(
         regions=len(sizes),
         largest=int(sizes.max()),
         restarts_all=everything,
+        by_plan=by_plan,
         vertices=_vertices(job, plan, labels, sizes, until, since, of_outages.alone_ms),
         taskmanagers=taskmanagers,
         hosts=placement.hosts if placement else (),
         observed=_observed(job, until, since),
         phases=of_outages,
         spare=spare_slots(found, restart_delay_ms(job.configuration), slots),
-        checkpoints=regional_checkpoints(job, plan, len(region_sizes(regions(plan))) if everything else len(sizes), until, *limits),
+        checkpoints=regional_checkpoints(job, plan, by_plan, until, limits),
     )
 
 
@@ -138,15 +131,9 @@ def _vertices(
                 records_per_s=rate,
                 alone_records=lost,
                 alone_share=1 / vertex.parallelism,
-                cells=_cells(of_subtasks, sizes),
             )
         )
     return tuple(made)
-
-
-def _cells(of_subtasks: Indices, sizes: Indices) -> tuple[RegionCell, ...]:
-    parts = np.array_split(np.arange(len(of_subtasks)), min(len(of_subtasks), MOST_CELLS))
-    return tuple(RegionCell(int(at[0]), int(at[-1]), int(of_subtasks[at[0]]), int(sizes[of_subtasks[at]].max())) for at in parts)
 
 
 def _observed(job: JobCurrent, until: datetime, since: datetime) -> tuple[ObservedRestart, ...]:

@@ -1,4 +1,4 @@
-"""The restores of one job: those that were observed, and what one would take now. Plain data for page, API and command."""
+"""The restores of one job: those that were observed, and what one would take now."""
 
 import logging
 from collections import defaultdict
@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext
-
 from ingest.errors import IngestError
 from ingest.flink_rest.versions import release
-from webapp.checkpoints.advice import DEFAULT_FAILED_SHARE, DEFAULT_REUSE
+from ingest.messages import message
+from webapp.analyses.recovery.observed_restores import (
+    CHECKPOINT,
+    HISTORY,
+    LOCAL,
+    SAVEPOINT,
+    ObservedRestore,
+    observed_restores,
+    recent_outages,
+)
+from webapp.analyses.recovery.operator_states import OperatorState, operator_states
+from webapp.analyses.recovery.restore_time import RestoreRange, UnionReads, restore_range
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
-from webapp.analyses.recovery.failover import Failover, failover
-from webapp.analyses.recovery.observed_restores import CHECKPOINT, HISTORY, LOCAL, SAVEPOINT, ObservedRestore, observed_restores, recent_outages
-from webapp.analyses.recovery.operator_states import OperatorState, operator_states
-from webapp.analyses.recovery.restore_time import RestoreRange, UnionReads, restore_range, union_reads
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.contents import Xray
 from webapp.storage.xray.location import NotLocated, located
@@ -27,8 +32,10 @@ log = logging.getLogger(__name__)
 _LOCAL_SETTINGS = ("execution.state-recovery.from-local", "state.backend.local-recovery")
 SPLIT_SETTINGS = (1, 20)
 """Since when reading local state and writing it are two settings."""
-READ_MS = 10.0
-LIMITS = (DEFAULT_FAILED_SHARE, DEFAULT_REUSE)
+_NONE_COMPLETED = {
+    CHECKPOINT: message("No completed checkpoint is known."),
+    SAVEPOINT: message("No completed savepoint is known."),
+}
 
 
 @dataclass(frozen=True)
@@ -58,25 +65,22 @@ class JobRestores:
     choices: tuple[Choice, ...]
     unions: tuple[UnionReads, ...]
     unions_of: int | None
-    read_ms: float
     unknown: tuple[str, ...]
-    failover: Failover | None
     operator_states: tuple[OperatorState, ...]
 
 
-def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS, limits: tuple[float, int] = LIMITS) -> JobRestores:
-    """Restores of the time before ``until``; about 20 queries, two ``_metadata`` files and the newest samples at most."""
+def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
+    """Restores of the time before ``until``; about 10 queries, two ``_metadata`` files and the newest samples at most."""
     unknown: list[str] = []
     local = local_recovery(job.configuration)
     of_job = recent_outages(job, until)
     observed = observed_restores(job, of_job, bool(local))
-    regions = failover(job, until, until - HISTORY, of_job, limits)
-    if regions is None:
-        unknown.append(gettext("What a failure restarts is not known: the plan of this job is not, or it is too large for a page."))
     if not observed:
         unknown.append(
-            gettext("No restore of the last %(days)s days is known with its duration: only the log of the JobManager has it.")
-            % {"days": HISTORY.days}
+            message(
+                "No restore of the last {days:number} days is known with its duration: only the log of the JobManager has it.",
+                days=HISTORY.days,
+            )
         )
     choices: list[Choice] = []
     unions: tuple[UnionReads, ...] = ()
@@ -84,18 +88,18 @@ def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS, lim
     for kind in (CHECKPOINT, SAVEPOINT):
         fact = _newest(job, kind)
         if fact is None:
-            unknown.append(gettext("No completed %(kind)s is known.") % {"kind": gettext(kind)})
+            unknown.append(_NONE_COMPLETED[kind])
             continue
         xray = _xray(fact, unknown)
         if kind == CHECKPOINT and xray is not None:
-            unions, of = _unions(xray, job, read_ms), fact.checkpoint_id
+            unions, of = _unions(xray, job), fact.checkpoint_id
         choices.append(_choice(kind, fact, xray, observed))
         if kind == CHECKPOINT:
             choices.append(_local(choices[-1], observed))
     setting = _LOCAL_SETTINGS[0] if (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS else _LOCAL_SETTINGS[1]
     written = ", execution.checkpointing.local-backup.enabled: true" if setting == _LOCAL_SETTINGS[0] else ""
     states, local_setting = operator_states(job), f"{setting}: true{written}"
-    return JobRestores(job, local, local_setting, observed, tuple(choices), unions, of, read_ms, tuple(unknown), regions, states)
+    return JobRestores(job, local, local_setting, observed, tuple(choices), unions, of, tuple(unknown), states)
 
 
 def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:
@@ -112,20 +116,20 @@ def _newest(job: JobCurrent, kind: str) -> CheckpointFact | None:
 
 
 def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
-    shown = gettext("Savepoint %(id)s") if fact.is_savepoint else gettext("Checkpoint %(id)s")
-    name = shown % {"id": fact.checkpoint_id}
+    shown = "Savepoint {id:number}" if fact.is_savepoint else "Checkpoint {id:number}"
+    name = message(shown, id=fact.checkpoint_id)
     if not fact.external_path:
-        unknown.append(gettext("%(name)s reports no place of its own, so its files are not known.") % {"name": name})
+        unknown.append(message("{name:message} reports no place of its own, so its files are not known.", name=name))
         return None
     try:
         return xray_cache.xray(located(fact.external_path))
     except FileNotFoundError:
-        unknown.append(gettext("%(name)s is not there any more: a newer one has replaced it, or it was removed.") % {"name": name})
+        unknown.append(message("{name:message} is not there any more: a newer one has replaced it, or it was removed.", name=name))
     except NotLocated as error:
         unknown.append(str(error))
     except (IngestError, OSError) as error:
         log.warning("%s of %s could not be read: %s", name, fact.job_id, error)
-        unknown.append(gettext("%(name)s could not be read: %(error)s") % {"name": name, "error": error})
+        unknown.append(message("{name:message} could not be read: {error:text}", name=name, error=str(error)))
     return None
 
 
@@ -164,7 +168,7 @@ def _times(observed: Iterable[ObservedRestore], kind: str) -> list[tuple[float, 
     return [(one.restore_ms, one.state_bytes) for one in observed if one.kind == kind]
 
 
-def _unions(xray: Xray, job: JobCurrent, read_ms: float) -> tuple[UnionReads, ...]:
+def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
     """By operator, those that read most first: a file that holds several states of a subtask is read once."""
     names = {one.get("vertex_id"): one.get("name") for one in ((job.graph or {}).get("vertices") or ())}
     of_operator = defaultdict(list)
@@ -178,6 +182,15 @@ def _unions(xray: Xray, job: JobCurrent, read_ms: float) -> tuple[UnionReads, ..
         handles, files = widest.subtasks, max(state.files for state in states)
         read_bytes = max(state.restore_bytes for state in states)
         found.append(
-            union_reads(operator_id, name, [state.name for state in states], widest.parallelism, handles, files, read_bytes, read_ms)
+            UnionReads(
+                operator_id=operator_id,
+                operator=name,
+                states=tuple(state.name for state in states),
+                parallelism=widest.parallelism,
+                files=files,
+                inline=handles - files,
+                reads=widest.parallelism * files,
+                read_bytes=read_bytes,
+            )
         )
     return tuple(sorted(found, key=lambda one: (-one.reads, -one.read_bytes, one.operator_id)))

@@ -1,4 +1,4 @@
-"""What if checkpoints were regional, and the job larger: how often one would complete, by its own rate of tasks that fail and the fleet's.
+"""What if checkpoints were regional, and the job larger: how often one would complete, by its own rate of tasks that fail.
 
 Tasks are taken to fail independently, at a rate that is estimated from how many checkpoints completed. Regions are those of failover.
 """
@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.core.cache import cache
 from django.db.models import Count, Q
 
 from spark_jobs.diagnosis.regional_model import Tried, regional_share, task_success
 from spark_jobs.placement.plan import Plan
 from spark_jobs.serving import FAILED_OUTCOMES
-from webapp.checkpoints.advice import DEFAULT_FAILED_SHARE, DEFAULT_REUSE
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
-from webapp.lib.recent_answers import KEPT_S, answer_key
 
 HISTORY = timedelta(days=7)
 """Of older ones only those that failed are kept one by one."""
@@ -25,29 +22,27 @@ MOST_PARALLELISM = 32_768
 """Flink's own limit."""
 LEAST_CHECKPOINTS = 20
 """Of a job; from fewer nothing is said of how often its tasks fail one."""
-FLEET_JOBS = 300
-"""Those seen last; of each its newest checkpoints."""
+LIMITS = (0.3, 2)
+"""Of FLIP-600: the share of regions that may fail, and how often in a row one may be carried."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Of checkpoints that would complete: full ones, those by region, and those where each subtask is a part by itself."""
+    """Of checkpoints that would complete: full ones, and those by region."""
 
     full: float
     by_region: float
-    by_subtask: float
 
 
 @dataclass(frozen=True)
 class AtParallelism:
-    """``own`` and ``fleet``: at the rate of the job, and at that of the fleet; None where it is not known."""
+    """``shares`` at the rate of the job; None where that is not known."""
 
     parallelism: int
     tasks: int
     regions: int
     is_now: bool
-    own: Shares | None
-    fleet: Shares | None
+    shares: Shares | None
 
 
 @dataclass(frozen=True)
@@ -58,17 +53,15 @@ class RegionalCheckpoints:
     failed: int
     task_success: float | None
     at_least: float | None
-    fleet_success: float | None
-    fleet_jobs: int
     max_failed_share: float
     max_reuse: int
     curve: Sequence[AtParallelism]
 
 
 def regional_checkpoints(
-    job: JobCurrent, plan: Plan, regions: int, until: datetime, share: float = DEFAULT_FAILED_SHARE, reuse: int = DEFAULT_REUSE
+    job: JobCurrent, plan: Plan, regions: int, until: datetime, limits: tuple[float, int] = LIMITS
 ) -> RegionalCheckpoints:
-    """``share`` of parts that may fail, ``reuse``: how often in a row one may be carried. Two queries."""
+    """``limits``: see :data:`LIMITS`. One query."""
     until = min(until, job.last_seen_at or job.as_of)
     taken = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, trigger_time__gte=until - HISTORY, trigger_time__lte=until
@@ -78,7 +71,7 @@ def regional_checkpoints(
     )
     tried = Tried(counts["completed"], counts["failed"], plan.tasks)
     enough = tried.completed + tried.failed >= LEAST_CHECKPOINTS
-    own, (fleet, jobs) = task_success([tried]) if enough else None, _fleet()
+    own = task_success([tried]) if enough else None
     # Rule of three.
     at_least = max(1 - 3 / tried.completed, 0) ** (1 / plan.tasks) if own is not None and not tried.failed else None
     now = max(vertex.parallelism for vertex in plan.vertices)
@@ -86,30 +79,11 @@ def regional_checkpoints(
     for parallelism in sorted({min(max(round(now * factor), 1), MOST_PARALLELISM) for factor in FACTORS}):
         tasks = sum(max(1, round(vertex.parallelism * parallelism / now)) if vertex.parallelism > 1 else 1 for vertex in plan.vertices)
         parts = min(tasks, max(1, round(regions * parallelism / now))) if regions > 1 else 1
-        by_rate = [None if rate is None else _shares(rate, tasks, parts, share, reuse) for rate in (own, fleet)]
-        curve.append(AtParallelism(parallelism, tasks, parts, parallelism == now, *by_rate))
-    return RegionalCheckpoints(tried.completed, tried.failed, own, at_least, fleet, jobs, share, reuse, curve)
+        shares = None if own is None else _shares(own, tasks, parts, *limits)
+        curve.append(AtParallelism(parallelism, tasks, parts, parallelism == now, shares))
+    return RegionalCheckpoints(tried.completed, tried.failed, own, at_least, *limits, curve)
 
 
 def _shares(rate: float, tasks: int, parts: int, share: float, reuse: int) -> Shares:
-    def of(count: int) -> float:
-        return regional_share(1 - rate ** (tasks / count), count, int(share * count + 1e-9), reuse)
-
-    return Shares(rate**tasks, of(parts), of(tasks))
-
-
-def _fleet() -> tuple[float | None, int]:
-    """The rate over the newest checkpoints of jobs that run, and how many jobs that is."""
-    key = answer_key("fleet-task-success", ())
-    kept = cache.get(key)
-    if isinstance(kept, tuple):
-        return kept
-    rows = JobCurrent.objects.filter(terminal=False, recent_total__gt=0).order_by("-last_seen_at")
-    tried = []
-    for total, failed, graph in rows.values_list("recent_total", "recent_failed", "graph")[:FLEET_JOBS]:
-        tasks = sum(one.get("parallelism") or 0 for one in (graph or {}).get("vertices") or ())
-        if tasks and total:
-            tried.append(Tried(total - (failed or 0), failed or 0, tasks))
-    found = task_success(tried), len(tried)
-    cache.set(key, found, KEPT_S)
-    return found
+    by_region = regional_share(1 - rate ** (tasks / parts), parts, int(share * parts + 1e-9), reuse)
+    return Shares(rate**tasks, by_region)

@@ -35,8 +35,10 @@ def restore_range(observed: Sequence[tuple[float, int | None]], size_bytes: int 
 
 @dataclass(frozen=True)
 class UnionReads:
-    """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files`` one after the other; ``inline`` handles and their
-    bytes come with the deployment of each instead. ``*_ms``: of one subtask, and of one that reads ``THREADS`` at a time."""
+    """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files``, one after the other.
+
+    ``inline`` handles and their bytes come with the deployment of each instead.
+    """
 
     operator_id: str
     operator: str
@@ -46,26 +48,3 @@ class UnionReads:
     inline: int
     reads: int
     read_bytes: int
-    serial_ms: float
-    parallel_ms: float
-
-
-THREADS = 16
-
-
-def union_reads(
-    operator_id: str, operator: str, states: Sequence[str], parallelism: int, handles: int, files: int, read_bytes: int, read_ms: float
-) -> UnionReads:
-    """``read_ms``: to open and read one file."""
-    return UnionReads(
-        operator_id=operator_id,
-        operator=operator,
-        states=tuple(states),
-        parallelism=parallelism,
-        files=files,
-        inline=handles - files,
-        reads=parallelism * files,
-        read_bytes=read_bytes,
-        serial_ms=files * read_ms,
-        parallel_ms=-(-files // THREADS) * read_ms,
-    )

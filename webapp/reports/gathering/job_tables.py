@@ -12,7 +12,7 @@ from webapp.placement import words as of_placement
 from webapp.placement.job_placement import NOW
 from webapp.placement.lookup import look_up_placement
 from webapp.reports.document import Table
-from webapp.reports.gathering import recovery_tables, work_tables
+from webapp.reports.gathering import work_tables
 from webapp.reports.gathering.scope import ReportScope
 
 MOST_JOBS = 10
@@ -23,8 +23,7 @@ def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> tuple[Table, .
     """Those that have something to say: of the end of the time, calls by what was read of its checkpoints since."""
     if len(scope.jobs) > MOST_JOBS:
         return ()
-    recovery = recovery_tables.tables(job, min(scope.end, job.last_seen_at or job.as_of))
-    return (*_placement(job, scope.end), *_calls(job, now), *recovery, *work_tables.tables(job, scope, now))
+    return (*_placement(job, scope.end), *_calls(job, now), *work_tables.tables(job, scope, now))
 
 
 def _placement(job: JobCurrent, at: datetime) -> Iterator[Table]:

@@ -5,13 +5,11 @@ import json
 import re
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
-from io import StringIO
 from pathlib import Path
 from statistics import median
 
 import pytest
 from django.core.cache import cache
-from django.core.management import call_command
 from django.urls import reverse
 
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_ANNOTATION, JOB_CURRENT, LOG_EVENT
@@ -20,12 +18,14 @@ from tests.first_cycles import CLUSTER, served_tables
 from tests.raw_outages import LINE, folder_of, jobmanager_log, raw_outages
 from tests.webapp.builders import window
 from tests.webapp.storage.builders import root
+from webapp.analyses.recovery.failover import failover
+from webapp.analyses.recovery.job_restores import job_restores
+from webapp.analyses.recovery.observed_restores import HISTORY, recent_outages
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
-from webapp.analyses.recovery.job_restores import job_restores
 
 pytestmark = pytest.mark.django_db
-RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
+RECORDINGS = Path(__file__).parents[3] / "fixtures" / "recordings"
 KILLED, FAILING, UNION = "1.20.5/I", "1.20.5/J", "1.20.5/L2"
 KILLED_NEW, FAILING_NEW = "2.3.0/killed", "2.3.0/leaking"
 ALL = (KILLED, FAILING, KILLED_NEW, FAILING_NEW)
@@ -157,25 +157,39 @@ def test_the_savepoint_is_a_choice_of_its_own_with_its_files(taken_up):
     assert (found["local"].files, found["local"].file_bytes) == (0, 0)
 
 
-def test_page_api_and_command_say_the_same(taken_up, viewer):
+def document(viewer, name, job):
+    """Over the API; its tables by key under ``tables``."""
+    found = viewer.get(reverse(f"api-job-analysis-{name}", args=(CLUSTER, job.job_id))).json()
+    return {**found, "tables": {one["key"]: one["rows"] for one in found["blocks"] if one["kind"] == "table"}}
+
+
+def test_the_verdict_says_what_a_restore_would_take(taken_up, viewer):
     job = taken_up(FAILING)
-    page = viewer.get(reverse("recovery", args=(CLUSTER, job.job_id))).content.decode()
-    api = viewer.get(reverse("api-job-recovery", args=(CLUSTER, job.job_id))).json()
-    out = StringIO()
-    call_command("recovery", CLUSTER, job.job_id, "--json", stdout=out)
-    assert json.loads(out.getvalue()) == api
-    assert api["summary"] in page
-    assert api["summary"].startswith("A restore from checkpoint")
+    found = document(viewer, "recovery", job)
+    assert found["verdict"]["tone"] == "ok"
+    assert found["verdict"]["sentence"].startswith("A restore from checkpoint")
+    assert len(found["tables"]["observed"]) == len(restored_by_log(FAILING))
+    assert [one["from"] for one in found["tables"]["choices"]][:2] == ["Newest checkpoint", "Newest checkpoint, local recovery"]
 
 
-def test_the_time_of_one_file_is_asked_for(taken_up, viewer):
+def test_union_state_is_a_table_of_its_own(taken_up, viewer):
     job = taken_up(UNION)
-    slow = viewer.get(reverse("api-job-recovery", args=(CLUSTER, job.job_id)), {"read_ms": 200}).json()
-    (union, *_) = slow["unions"]
-    assert union["serial_ms"] == union["files"] * 200
-    assert union["parallel_ms"] == -(-union["files"] // 16) * 200
-    refused = viewer.get(reverse("api-job-recovery", args=(CLUSTER, job.job_id)), {"read_ms": "x"})
-    assert refused.status_code == 400
+    found = document(viewer, "recovery", job)["tables"]["unions"]
+    assert [one["reads"] for one in found] == [one.reads for one in restores(job).unions]
+
+
+def test_a_taskmanager_that_may_be_lost_is_named_with_its_host(taken_up, viewer):
+    job = taken_up(KILLED)
+    losses = [one for one in document(viewer, "one-task-fails", job)["tables"]["losses"] if one["taskmanager_id"]]
+    regions = of_failure(job)
+    assert {one["taskmanager_id"]: (one["host"], one["restarts"]) for one in losses} == {
+        one.taskmanager_id: (one.host, one.restarts) for one in regions.taskmanagers[:10]
+    }
+
+
+def of_failure(job):
+    at = job.last_seen_at
+    return failover(job, at, at - HISTORY, recent_outages(job, at))
 
 
 def told_restarts(recording):
@@ -185,7 +199,7 @@ def told_restarts(recording):
 @pytest.mark.parametrize("recording", ALL)
 def test_restarts_that_were_observed_stand_beside_the_regions_of_the_plan(recording, taken_up):
     """Their jobs shuffle each with each: one region, and every restart was of all tasks."""
-    found = restores(taken_up(recording)).failover
+    found = of_failure(taken_up(recording))
     assert sorted(one.tasks for one in found.observed) == sorted(told_restarts(recording))
     assert (found.regions, found.largest) == (1, found.tasks)
     assert {one.tasks for one in found.observed} == {found.tasks}
@@ -194,7 +208,7 @@ def test_restarts_that_were_observed_stand_beside_the_regions_of_the_plan(record
 
 @pytest.mark.parametrize("recording", ALL)
 def test_phases_are_the_medians_of_what_the_log_has(recording, taken_up):
-    found = restores(taken_up(recording)).failover
+    found = of_failure(taken_up(recording))
     raw = raw_outages(recording)
     assert found.phases.outages == len(raw)
     assert found.phases.downtime_ms == median(one.ended_ms - one.begun_ms for one in raw)
@@ -203,21 +217,21 @@ def test_phases_are_the_medians_of_what_the_log_has(recording, taken_up):
 
 @pytest.mark.parametrize("recording", [KILLED, KILLED_NEW])
 def test_killed_taskmanagers_waited_for_slots_and_failed_tasks_did_not(recording, taken_up):
-    killed = restores(taken_up(recording))
-    assert any(one.lost_taskmanagers for one in killed.observed)
-    spare = killed.failover.spare
+    job = taken_up(recording)
+    assert any(one.lost_taskmanagers for one in restores(job).observed)
+    spare = of_failure(job).spare
     assert spare is not None
     assert spare.saved_ms == max(spare.lost_wait_ms - spare.usual_ms, 0)
 
 
 def test_a_job_that_lost_no_taskmanager_knows_nothing_of_spare_slots(taken_up):
-    assert restores(taken_up(FAILING)).failover.spare is None
+    assert of_failure(taken_up(FAILING)).spare is None
 
 
 def test_records_that_a_task_alone_would_lose_are_its_rate_for_the_time_it_is_away(taken_up):
     job = taken_up(FAILING)
     window(job, job.graph["vertices"][1]["vertex_id"], job.last_seen_at - timedelta(minutes=1), records_in_per_s=300.0)
-    found = restores(job).failover
+    found = of_failure(job)
     one = found.vertices[1]
     assert one.alone_records == pytest.approx(300 / one.parallelism * found.phases.alone_ms / 1000)
     assert one.alone_share == 1 / one.parallelism

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from webapp.lib.outage import Outage
 from webapp.analyses.recovery.failover import restart_delay_ms
 from webapp.analyses.recovery.phases import phases, spare_slots
+from webapp.lib.outage import Outage
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.analyses.recovery.restore_time import restore_range, union_reads
+from webapp.analyses.recovery.restore_time import restore_range
 
 sizes = st.integers(1, 10**12)
 
@@ -23,9 +23,3 @@ def test_what_is_not_known_gives_no_range():
     assert restore_range([], 7) is None
     assert restore_range([(10, None), (10, 0)], 7) is None
     assert restore_range([(10, 5)], None) is None
-
-
-def test_ten_thousand_subtasks_read_a_hundred_million_files():
-    """The figure of operators that keep their offsets in union state."""
-    found = union_reads("a", "source", ["offsets"], 10_000, 10_000, 10_000, 1_000, 10)
-    assert (found.reads, found.serial_ms, found.parallel_ms) == (100_000_000, 100_000, 6_250)
