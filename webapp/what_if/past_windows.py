@@ -23,11 +23,10 @@ from spark_jobs.fold.rule_evaluation import with_recovery_point
 from spark_jobs.fold.taskmanagers import COLUMNS, TaskManagerHistory, restarts_of
 from spark_jobs.fold.windows import job_windows
 from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTrend
-from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.hosts.taskmanager_samples import read_of_job
 from webapp.lib.instants import epoch_ms
 from webapp.pressure.models import PressureWindow
-from webapp.starts.models import JobStart
 from webapp.storage.recovery import recovery_point_of
 from webapp.what_if.past_gauges import read_gauges
 from webapp.what_if.vertex_samples import Windows, read_vertex_windows

@@ -14,8 +14,8 @@ from webapp.analyses.registry import analysis
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
 from webapp.fleet import models
+from webapp.fleet.models import JobStart as StoredStart
 from webapp.lib.quantities import count_text, duration_text
-from webapp.starts.models import JobStart as StoredStart
 
 SHOWN = 50
 MOST_COMMITS, MOST_STARTS, MOST_LINES = 500, 50, 500
