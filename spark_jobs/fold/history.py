@@ -15,7 +15,7 @@ from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, PAST_WINDOWS, Timed
 from spark_jobs.fold.rows import Row, iso, rank
-from spark_jobs.serving import LOG_EVENT_FIELDS
+from spark_jobs.serving import CHECKPOINT_FACT, LOG_EVENT_FIELDS
 
 HISTORY_PER_RUN = 5000
 """Checkpoints, events, … of one job that a run looks through, the newest."""
@@ -34,7 +34,10 @@ _NAMES: dict[type, tuple[str, ...]] = {
 
 _PER_SUBTASK = tuple(place for place, field in enumerate(fields(samples.VertexWindow)) if field.default == ())
 """Places of the values per subtask."""
-_DOCUMENTS: dict[str, Any] = {"declines": (), "not_acknowledged": (), "late_messages": (), "detail": {}}
+_DOCUMENTS: dict[str, Any] = {
+    "detail": {},
+    **{one.name: () for one in CHECKPOINT_FACT.columns if one.kind == "json"},
+}
 """Fields of documents, and what they are where there is none."""
 _COLUMN_OF: dict[tuple[type, str], str] = {
     (samples.JobFailure, "name"): "exception_name",
