@@ -121,24 +121,18 @@ class CheckpointSample:
     trigger_time_ms: Annotated[int, "when Flink triggered it", EPOCH_MS]
     outcome: Annotated[str, "how it ended; in_progress until then"]
     is_savepoint: Annotated[bool | None, "null where no source reported it"] = None
-    checkpoint_type: Annotated[
-        str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT or SYNC_SAVEPOINT"
-    ] = None
+    checkpoint_type: Annotated[str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT or SYNC_SAVEPOINT"] = None
     savepoint_format: Annotated[str | None, "CANONICAL or NATIVE; 1.17 and later"] = None
     reason: Annotated[
         str | None,
-        "Flink's CheckpointFailureReason name, e.g. CHECKPOINT_EXPIRED, TASK_FAILURE where lost to "
-        "a failed task; null where completed",
+        "Flink's CheckpointFailureReason name, e.g. CHECKPOINT_EXPIRED, TASK_FAILURE where lost to a failed task; null where completed",
     ] = None
-    reason_text: Annotated[
-        str | None, "as Flink words it; where lost to a failure, its innermost cause"
-    ] = None
+    reason_text: Annotated[str | None, "as Flink words it; where lost to a failure, its innermost cause"] = None
     end_time_ms: Annotated[int | None, "completed, failed or expired at", EPOCH_MS] = None
     end_to_end_ms: Annotated[int | None, "from the trigger to the last acknowledgement"] = None
     state_bytes: Annotated[
         int | None,
-        "full state; null where only the upload is known, as of incremental checkpoints before "
-        "1.15",
+        "full state; null where only the upload is known, as of incremental checkpoints before 1.15",
     ] = None
     checkpointed_bytes: Annotated[int | None, "newly uploaded"] = None
     processed_bytes: Annotated[int | None, "in-flight data processed during alignment"] = None
@@ -155,9 +149,7 @@ class CheckpointSample:
         bool | None,
         "start delay computed as end-to-end - sync - async because it is not reported",
     ] = None
-    unaligned: Annotated[
-        bool | None, "any subtask took an unaligned snapshot; null when unknown"
-    ] = None
+    unaligned: Annotated[bool | None, "any subtask took an unaligned snapshot; null when unknown"] = None
     dominant_phase: Annotated[
         str | None,
         "of the slowest subtask: start_delay, alignment, sync or async; null when unknown",
@@ -166,36 +158,26 @@ class CheckpointSample:
     slowest_vertex_name: Annotated[str | None, "its name in the newest plan"] = None
     slowest_subtask: Annotated[int | None, "index of the slowest subtask, 0-based"] = None
     slowest_host: Annotated[str | None, "host of the slowest subtask"] = None
-    slowest_end_to_end_ms: Annotated[
-        int | None, "from the trigger to its acknowledgement"
-    ] = None
+    slowest_end_to_end_ms: Annotated[int | None, "from the trigger to its acknowledgement"] = None
     slowest_start_delay_ms: Annotated[int | None, "of the slowest subtask"] = None
     slowest_alignment_ms: Annotated[int | None, "of the slowest subtask"] = None
     slowest_sync_ms: Annotated[int | None, "of the slowest subtask"] = None
     slowest_async_ms: Annotated[int | None, "of the slowest subtask"] = None
-    source_start_delay_ms: Annotated[
-        int | None, "largest over the subtasks of sources, which wait for no barrier"
-    ] = None
+    source_start_delay_ms: Annotated[int | None, "largest over the subtasks of sources, which wait for no barrier"] = None
     latest_source_id: Annotated[str | None, "vertex of that subtask"] = None
     latest_source_subtask: Annotated[int | None, "index of that subtask, 0-based"] = None
-    late_subtask_share: Annotated[
-        float | None, "subtasks whose end-to-end is above half of the slowest one's"
-    ] = None
+    late_subtask_share: Annotated[float | None, "subtasks whose end-to-end is above half of the slowest one's"] = None
     uploaded_ratio: Annotated[float | None, "checkpointed_bytes / state_bytes"] = None
     late_message_count: Annotated[int | None, "acknowledgements that came after expiry"] = None
     declines: Annotated[
         Documents,
-        "[{vertex_id, vertex_name, subtask, attempt, execution_id, container, host, at, reason, "
-        "exception, log_line}]",
+        "[{vertex_id, vertex_name, subtask, attempt, execution_id, container, host, at, reason, exception, log_line}]",
     ] = ()
     not_acknowledged: Annotated[
         Documents,
-        "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure or "
-        "expiry",
+        "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure or expiry",
     ] = ()
-    late_messages: Annotated[
-        Documents, "at most 50: [{vertex_id, vertex_name, subtask, container, host, at, late_ms}]"
-    ] = ()
+    late_messages: Annotated[Documents, "at most 50: [{vertex_id, vertex_name, subtask, container, host, at, late_ms}]"] = ()
     failure_message: Annotated[str | None, "as REST reported it"] = None
 
     @property
@@ -294,9 +276,7 @@ class SizeTrend:
     from_time_ms: Annotated[int | None, "of the first point", EPOCH_MS] = None
     to_time_ms: Annotated[int | None, "of the last point", EPOCH_MS] = None
     points: Annotated[int | None, "completed checkpoints since the last change point"] = None
-    bytes_per_h: Annotated[
-        float | None, "robust slope (median of pairwise slopes); unknown below an hour"
-    ] = None
+    bytes_per_h: Annotated[float | None, "robust slope (median of pairwise slopes); unknown below an hour"] = None
     bytes_per_h_low: Annotated[float | None, "10th percentile of pairwise slopes"] = None
     bytes_per_h_high: Annotated[float | None, "90th percentile of pairwise slopes"] = None
     forecast_24h_bytes: Annotated[float | None, "unknown below six hours"] = None
@@ -342,13 +322,10 @@ class UploadedFiles:
     trigger_time_ms: Annotated[int, "of the checkpoint", EPOCH_MS]
     compared_with: Annotated[
         str | None,
-        "directory of the snapshot restored from, for the first checkpoint after a restore, else of "
-        "the last completed checkpoint",
+        "directory of the snapshot restored from, for the first checkpoint after a restore, else of the last completed checkpoint",
     ] = None
     kept_bytes: Annotated[int | None, "RocksDB files that are still the same files"] = None
-    same_name_bytes: Annotated[
-        int | None, "in other files under names that the snapshot had: uploaded again"
-    ] = None
+    same_name_bytes: Annotated[int | None, "in other files under names that the snapshot had: uploaded again"] = None
     new_name_bytes: Annotated[int | None, "under names that it did not have"] = None
 
 

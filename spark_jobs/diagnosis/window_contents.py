@@ -79,11 +79,8 @@ def whole_since(events: Iterable[LogEvent], kind: str) -> int:
     return min(found) + 1 if len(found) >= EVENTS else 0
 
 
-PENDING = (
-    "checkpoint_id", "trigger_time_ms", "is_savepoint", "checkpoint_type", "savepoint_format",
-    "subtasks",
-)  # fmt: skip
-"""What is known of a checkpoint in progress: all that :func:`as_known_at` leaves."""
+PENDING = ("is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
+"""What is known of a checkpoint in progress, beside its key: all that :func:`as_known_at` leaves."""
 
 
 def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
@@ -91,7 +88,8 @@ def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
     if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
         return checkpoint
     known: dict[str, Any] = {name: getattr(checkpoint, name) for name in PENDING}
-    return CheckpointSample(**known, outcome="in_progress")
+    key = checkpoint.checkpoint_id, checkpoint.trigger_time_ms
+    return CheckpointSample(*key, "in_progress", **known)
 
 
 def is_terminal(state: str | None) -> bool | None:

@@ -3,7 +3,7 @@
 import json
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import groupby
@@ -102,11 +102,16 @@ def sample(part: type[SampleT], row: Row) -> SampleT:
     return part(*_values(cast(Hashable, part), tuple(row))(row))
 
 
+def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
+    """For each field of a sample the column out of ``known`` that it is made of, if there is one."""
+    columns = ((_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part])
+    return [next((name for name in names if name in known), None) for names in columns]
+
+
 @lru_cache(maxsize=256)
 def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
     """Takes the values of all fields out of rows of the columns ``known``."""
-    columns = ((_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part])
-    found = [next((name for name in names if name in known), None) for names in columns]
+    found = columns_read(part, known)
     documents = [(place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS]
     if not documents and None not in found:
         return itemgetter(*found)

@@ -23,7 +23,7 @@ from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobException, LogEvent
 from webapp.fleet.shown_attempts import shown_attempts
 from webapp.lib.exports import export_response
-from webapp.lib.instants import drawable
+from webapp.lib.instants import drawable, epoch_ms
 from webapp.lib.keysets import page
 from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
@@ -77,7 +77,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "trend": trend_of(view.job, () if attempts.alone else attempts.others, end),
         "checkpoint_filters": checkpoint_filters,
         "checkpoints": checkpoints,
-        "checkpoint_rows": [(fact, outcome_badge(fact.outcome), facts_of.trigger_ms(fact.trigger_time)) for fact in checkpoints.rows],
+        "checkpoint_rows": [(fact, outcome_badge(fact.outcome), epoch_ms(fact.trigger_time)) for fact in checkpoints.rows],
         "events": page(event_filters.qs, event_filters.order, request.GET.get("events", ""), EVENTS_A_PAGE),
         "event_filters": event_filters,
         "event_kinds": list(events.order_by("kind").values_list("kind", flat=True).distinct()),
