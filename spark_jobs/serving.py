@@ -37,6 +37,11 @@ class Column:
         """By the end of its name; empty for names, flags, instants and counts."""
         return next((unit for ending, unit in _UNITS.items() if self.name.endswith(ending)), "")
 
+    @property
+    def about(self) -> str:
+        """Meaning and unit; empty where the name says all."""
+        return " ".join(filter(None, (self.meaning, self.unit and f"({self.unit})")))
+
 
 _UNITS = {
     "_ms": "ms", "_bytes": "bytes", "_share": "0…1", "_ratio": "0…1", "_per_s": "1/s",
@@ -60,6 +65,10 @@ class ServingTable:
     @property
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
+
+    @property
+    def by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
 
 
 def columns_of(sample: type) -> tuple[Column, ...]:
