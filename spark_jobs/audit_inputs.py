@@ -23,6 +23,7 @@ from spark_jobs.storage_words import TWO_NAMES
 
 OF_FILES = ("storage_file", "storage_live", "storage_absent")
 OF_REFERENCES = ("storage_reference", "storage_pending")
+OF_ROOTS = ("storage_listed",)
 
 
 def root_rows(audits: Sequence[Audit]) -> list[Row]:

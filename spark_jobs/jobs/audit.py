@@ -29,8 +29,9 @@ from spark_jobs.progress import say
 from spark_jobs.run_files import RunFiles
 from spark_jobs.storage import reading
 from spark_jobs.storage.audit import Inputs, Judged, judge
-from spark_jobs.storage.carried import KNOWN_FILES, REFERRED
+from spark_jobs.storage.carried import KNOWN_FILES, LISTED, REFERRED
 from spark_jobs.storage.path_facts import LISTING
+from spark_jobs.storage.plain import plain_rows
 
 JOB = "audit"
 _LISTED = LISTING.remove(0)
@@ -104,6 +105,7 @@ class AuditRun:
             parsed=parsed,
             known_files=engine.read(audit_inputs.state_files(self.previous, audit_inputs.OF_FILES), KNOWN_FILES),
             earlier=engine.read(audit_inputs.state_files(self.previous, audit_inputs.OF_REFERENCES), REFERRED),
+            listed=plain_rows(Here().read(audit_inputs.state_files(self.previous, audit_inputs.OF_ROOTS), LISTED)),
             spellings_of=audit_inputs.spellings_of(self.audits),
         )
         self._write(judge(inputs, engine))
@@ -120,6 +122,7 @@ class AuditRun:
             run_dir.state[name] = run_dir.outputs[name].files
         for name, parts in (("storage_absent", judged.absent), ("storage_pending", judged.pending)):
             engine.write_state(run_dir, name, parts)
+        run_dir.take_state("storage_listed", run_dir.write_rows("state/storage_listed", judged.listed))
 
     def _say(self, name: str, rows: int) -> None:
         say(f"{name}: {rows} rows, {time.monotonic() - self._clock:.1f} s")

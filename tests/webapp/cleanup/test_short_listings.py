@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @contextmanager
 def aside(directory: Path, *, leaves_empty: bool = False) -> Iterator[None]:
     """The directory is not there meanwhile, or lists empty."""
-    hidden = directory.rename(directory.with_name(f"{directory.name}-aside").parent.parent / "aside")
+    hidden = directory.rename(directory.parent.parent / "aside")
     if leaves_empty:
         directory.mkdir()
     yield
@@ -82,7 +82,7 @@ def test_files_stay_that_were_written_right_before_they_listed_short(home: Path)
 
 def test_files_stay_in_a_root_that_was_not_audited_when_their_checkpoint_in_another_was_moved_away(home: Path) -> None:
     fleet = Fleet(home)
-    one, needed = write_ended_job(fleet, "app-a", 5)
+    _, needed = write_ended_job(fleet, "app-a", 5)
     other, _ = write_ended_job(fleet, "app-b", 6)
     first = other.checkpoint(6, 12, needed, at=OLD)
     audit(30)
@@ -103,9 +103,11 @@ def test_files_stay_of_a_directory_that_could_not_be_listed_when_their_checkpoin
     audit(30)
     first.rename(home / "put-elsewhere")
     shared = one.job(5) / "shared"
-    shared.chmod(0)
+    hidden = shared.rename(home / "aside")
+    shared.symlink_to(hidden)  # no link is followed
     audit(28)
-    shared.chmod(0o755)
+    shared.unlink()
+    hidden.rename(shared)
     audit(20)
     run("audit_storage")
     assert not fleet.clean_up_all() & {*needed}
