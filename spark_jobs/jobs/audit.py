@@ -29,9 +29,8 @@ from spark_jobs.progress import say
 from spark_jobs.run_files import RunFiles
 from spark_jobs.storage import reading
 from spark_jobs.storage.audit import Inputs, Judged, judge
-from spark_jobs.storage.carried import KNOWN_FILES, LISTED, REFERRED
+from spark_jobs.storage.carried import KNOWN_FILES, REFERRED
 from spark_jobs.storage.path_facts import LISTING
-from spark_jobs.storage.plain import plain_rows
 
 JOB = "audit"
 _LISTED = LISTING.remove(0)
@@ -105,7 +104,7 @@ class AuditRun:
             parsed=parsed,
             known_files=engine.read(audit_inputs.state_files(self.previous, audit_inputs.OF_FILES), KNOWN_FILES),
             earlier=engine.read(audit_inputs.state_files(self.previous, audit_inputs.OF_REFERENCES), REFERRED),
-            listed=plain_rows(Here().read(audit_inputs.state_files(self.previous, audit_inputs.OF_ROOTS), LISTED)),
+            listed=audit_inputs.listed(self.previous, self.audits),
             spellings_of=audit_inputs.spellings_of(self.audits),
         )
         self._write(judge(inputs, engine))

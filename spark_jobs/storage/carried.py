@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.uris import Spellings, canonical_column
 from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
@@ -28,6 +29,18 @@ LISTED = pa.schema([("root", pa.string()), ("as_of", INSTANT)])
 """``storage_listed``: the newest audit that listed a root whole, of each root ever audited."""
 APPEARS_WITHIN_H = 24
 """How long after its time of modification a file may appear: an object store gives the time at which an upload began."""
+
+
+def respelled(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], spellings: Spellings) -> dict[str, pa.Table]:
+    """``known`` and ``earlier`` by the names that places have now: an audit before may have had other spellings."""
+    return {name: _respelled(rows, spellings) for name, rows in parts.items()}
+
+
+def _respelled(rows: pa.Table, spellings: Spellings) -> pa.Table:
+    for name in {"root", "path", "metadata_path"}.intersection(rows.column_names):
+        named = canonical_column(column(rows, name).cast(pa.string()), spellings)
+        rows = rows.set_column(rows.schema.get_field_index(name), name, named)
+    return rows
 
 
 class Carried(NamedTuple):
@@ -101,6 +114,15 @@ def merged(files: pa.Table) -> pa.Table:
     return found.rename_columns({f"{name}_max": name for name in KNOWN_OF_FILE})
 
 
+def marked_elsewhere(files: pa.Table, referred: pa.Table, audits: Iterable[str]) -> pa.Table:
+    """(audit_id, path) of files that no audited root holds and that something kept, or may need: a root may have got another
+    name, under which nothing of this is known."""
+    kept = pc.or_(pc.is_valid(files.column("vanished_referrer")), pc.is_valid(files.column("unlisted_at")))
+    paths = pa.concat_tables([files.filter(kept).select(["path"]), referred.select(["path"])]).group_by("path").aggregate([])
+    of_audits = [paths.append_column("audit_id", pa.repeat(audit_id, paths.num_rows)) for audit_id in audits]
+    return pa.concat_tables(of_audits).select(["audit_id", "path"])
+
+
 def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table:
     """Files of earlier audits that are not listed now: all below roots that were not listed whole, those whose referrer
     vanished, and those that are not old enough for :func:`unlisted_at` to find out.
@@ -144,7 +166,7 @@ def _must_be_listed(modified: Numbers, as_of: Numbers) -> Flags:
 
 
 def roots_listed(listed: Iterable[Row], roots: Iterable[Row]) -> list[Row]:
-    """``LISTED`` after an audit of ``roots``."""
+    """``LISTED`` after an audit of ``roots``, one row for each."""
     whole = [(root["root"], root["as_of"]) for root in roots if root["unlisted"] == 0]
     newest: dict[str, int] = {}
     for root, as_of in [*((row["root"], row["as_of"]) for row in listed), *whole]:

@@ -98,6 +98,9 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     files = _files(listing, before.mine, paths, known, resolved, segment_bytes)
     is_listed = arrays.marked(paths.listing, count)[paths.known]
     absent = carried.absent_files(before.mine, is_listed, roots)
+    sums = sums_of(resolved, references, checkpoints, roots, count)
+    elsewhere = carried.marked_elsewhere(before.others, earlier.others, by_audit)
+    not_found = pa.concat_tables([sums["not_found"], elsewhere])
     found = {
         "files": files,
         "unread": unread.append_column("is_told", pa.array(_are_below_whole(unread, roots), pa.bool_())),
@@ -109,7 +112,9 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         "held": _held(files),
         "compared": compared(resolved, segments, at_segments, paths, checkpoints),
         "merged": worth_compacting(resolved, segment_bytes, count, references),
-        **sums_of(resolved, references, checkpoints, roots, count),
+        **sums,
+        "not_found": not_found,
+        "not_found_of": not_found.group_by("audit_id").aggregate([([], "count_all")]).rename_columns({"count_all": "not_found"}),
     }
     return {name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in found.items()}
 
