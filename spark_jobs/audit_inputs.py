@@ -96,17 +96,14 @@ def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:
     return {audit.audit_id: audit.spellings for audit in audits if audit.spellings.aliases}
 
 
-def listed(previous: Manifest | None, audits: Sequence[Audit]) -> list[Row]:
-    """``LISTED`` of the audit before, by the names that roots have now."""
+def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
+    """``LISTED`` of the audits before, by the names that roots have now."""
     rows = plain_rows(Here().read(state_files(previous, ("storage_listed",)), LISTED_WHOLE))
     for spellings in spellings_of(audits).values():
         rows = [row | {"root": canonical(row["root"], spellings)} for row in rows]
     return rows
 
 
-def state_files(previous: Manifest | None, names: Sequence[str]) -> list[str]:
-    """Of what the audit before left."""
-    if previous is None:
-        return []
-    base = absolute_root(previous.run_dir)
-    return [f"{base}/{file}" for name in names for file in previous.state.get(name, ())]
+def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:
+    """Of what the audits before left."""
+    return [f"{absolute_root(one.run_dir)}/{file}" for one in previous for name in names for file in one.state.get(name, ())]

@@ -108,15 +108,14 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     missed = reading.missed(engine.collected(read["failed"]), engine.collected(read["bad_paths"]).to_pylist(), retained)
     previous = checkpoints.previous_of(retained)
     homes, jobs_of = _Numbered(), _Numbered()
-    before = _before(inputs, engine)
     of_paths = engine.run(
         path_facts.of_paths,
         {
             "listing": inputs.listing,
-            "known": before["known"],
+            "known": inputs.known_files,
             "storage_reference": read["storage_reference"],
             "segments": read["segments"],
-            "earlier": before["earlier"],
+            "earlier": inputs.earlier,
         },
         path_facts.SCHEMAS,
         ("path",),
@@ -202,15 +201,6 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         listed=table_of(carried.roots_listed(inputs.listed, roots), carried.LISTED),
         tables={name: named[name] for name in AUDIT_TABLES},
     )
-
-
-def _before(inputs: Inputs, engine: Engine) -> dict[str, Rows]:
-    """What the audit before left, under the names that places have now."""
-    found = {"known": inputs.known_files, "earlier": inputs.earlier}
-    for spellings in inputs.spellings_of.values():
-        schemas = {"known": carried.KNOWN_FILES, "earlier": carried.REFERRED}
-        found = engine.run(partial(carried.respelled, spellings=spellings), found, schemas, ("path",))
-    return found
 
 
 class _Numbered:

@@ -1,6 +1,6 @@
 """What the audit before left of files and references, as far as this one audits where they lie."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +31,22 @@ APPEARS_WITHIN_H = 24
 """How long after its time of modification a file may appear: an object store gives the time at which an upload began."""
 
 
-def respelled(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], spellings: Spellings) -> dict[str, pa.Table]:
-    """``known`` and ``earlier`` by the names that places have now: an audit before may have had other spellings."""
-    return {name: _respelled(rows, spellings) for name, rows in parts.items()}
+BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
+
+
+def brought_together(
+    parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], spellings_of: Sequence[Spellings]
+) -> dict[str, pa.Table]:
+    """``BEFORE`` of several audits as of one, by the names that places have now: an audit before may have had others."""
+    for spellings in spellings_of:
+        parts = {name: _respelled(rows, spellings) for name, rows in parts.items()}
+    files = parts["known"]
+    others = [name for name in KNOWN_FILES.names if name != "path"]
+    longest = files.group_by("path").aggregate([(name, "max") for name in others])
+    return {
+        "known": longest.rename_columns({f"{name}_max": name for name in others}).select(KNOWN_FILES.names),
+        "earlier": parts["earlier"].group_by(REFERRED.names).aggregate([]).select(REFERRED.names),
+    }
 
 
 def _respelled(rows: pa.Table, spellings: Spellings) -> pa.Table:

@@ -27,7 +27,9 @@ def rename(one: World, settings, name: str = "hdfs://ns/flink") -> None:  # type
 
 @pytest.mark.parametrize("vanished", [True, False])
 def test_that_a_referrer_vanished_is_remembered_under_the_name_that_a_root_gets_later(
-    home: Path, settings, vanished: bool  # type: ignore[no-untyped-def]
+    home: Path,
+    settings,
+    vanished: bool,  # type: ignore[no-untyped-def]
 ) -> None:
     fleet = Fleet(home)
     one, needed = write_ended_job(fleet, "app-a", 5)
@@ -45,7 +47,9 @@ def test_that_a_referrer_vanished_is_remembered_under_the_name_that_a_root_gets_
 
 @pytest.mark.parametrize("vanished", [True, False])
 def test_files_stay_where_nobody_declared_that_their_root_had_another_name(
-    home: Path, settings, vanished: bool  # type: ignore[no-untyped-def]
+    home: Path,
+    settings,
+    vanished: bool,  # type: ignore[no-untyped-def]
 ) -> None:
     fleet = Fleet(home)
     one, needed = write_ended_job(fleet, "app-a", 5)
