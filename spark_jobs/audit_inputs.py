@@ -15,6 +15,7 @@ from ingest.storage.snapshots import LISTED, Snapshot
 from ingest.uris import Spellings, canonical
 from spark_jobs.audit_here import Here
 from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory
+from spark_jobs.audit_tables import PENDING
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
 from spark_jobs.storage.carried import LISTED as LISTED_WHOLE
@@ -24,7 +25,7 @@ from spark_jobs.storage.reference_sums import AUTHORITY
 from spark_jobs.storage_words import TWO_NAMES
 
 OF_FILES = ("storage_file", "storage_live", "storage_absent")
-OF_REFERENCES = ("storage_reference", "storage_pending")
+OF_REFERENCES = ("storage_reference", PENDING)
 
 
 def root_rows(audits: Sequence[Audit]) -> list[Row]:

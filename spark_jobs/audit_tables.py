@@ -250,4 +250,7 @@ STORAGE_REFERENCE = ServingTable(
     ),
 )
 
+PENDING = "storage_pending"
+"""State: (metadata_path, path) of checkpoints that were not read, and of which the next audit has to know."""
+
 FILE_TABLES: dict[str, ServingTable] = {table.name: table for table in (STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE)}

@@ -71,7 +71,7 @@ SCHEMAS = {
     ),
 }  # fmt: skip
 """``files`` is judged next, with ``unread``: earlier references of checkpoints that were not read this time, and whether
-the listing says of the file that it is there or not."""
+the file was listed, now under a whole root or before."""
 
 
 def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
@@ -98,12 +98,15 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     files = _files(listing, before.mine, paths, known, resolved, segment_bytes)
     is_listed = arrays.marked(paths.listing, count)[paths.known]
     absent = carried.absent_files(before.mine, is_listed, roots)
+    # What a gone checkpoint missed while it was there may be in quarantine: the next audit has to know who refers to it.
+    is_told = _are_below_whole(unread, roots)
+    is_told &= (arrays.marked(paths.listing, count) | arrays.marked(paths.known, count))[paths.unread]
     sums = sums_of(resolved, references, checkpoints, roots, count)
     elsewhere = carried.marked_elsewhere(before.others, earlier.others, by_audit)
     not_found = pa.concat_tables([sums["not_found"], elsewhere])
     found = {
         "files": files,
-        "unread": unread.append_column("is_told", pa.array(_are_below_whole(unread, roots), pa.bool_())),
+        "unread": unread.append_column("is_told", pa.array(is_told, pa.bool_())),
         "storage_absent": pa.concat_tables([absent, before.others.select(KNOWN_FILES.names)]),
         "storage_pending": earlier.others.select(REFERRED.names),
         "unread_checkpoints": unread.select(["audit_id", "metadata_path"]).group_by(["audit_id", "metadata_path"]).aggregate([]),

@@ -6,11 +6,16 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError
+from django.utils import timezone
 
+from tests.webapp.builders import person
 from tests.webapp.cleanup.test_forgotten_needs import write_ended_job
 from tests.webapp.cleanup.test_repeated_job_ids import NOW, OLD, Fleet
 from tests.webapp.cleanup.test_unseen_needs import audit
 from tests.webapp.cleanup.test_whole import home, run
+from webapp.cleanup import orders
+from webapp.cleanup.models import CleanupPlan
 
 __all__ = ["home"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -121,3 +126,27 @@ def test_what_was_written_since_a_listing_and_needed_by_nothing_goes(home: Path)
     audit(20)
     run("audit_storage")
     assert later in fleet.clean_up_all()
+
+
+def test_what_a_checkpoint_referred_to_that_came_and_went_after_the_apply_is_not_purged(home: Path) -> None:
+    fleet = Fleet(home)
+    one, needed = write_ended_job(fleet, "app-a", 5)
+    first = one.savepoint("savepoint-000005-0123456789ab", needed, at=OLD)
+    archived = first.rename(home / "archive")
+    fleet.audit_twice()
+    user = person("ada")
+    user.is_superuser = True
+    user.save()
+    run("plan_cleanup", "--json")
+    plan = CleanupPlan.objects.exclude(files=0).get()
+    orders.approve(plan, user, timezone.now())
+    run("apply_cleanup", str(plan.name), "--apply", "--json")
+    assert not any(path.exists() for path in needed)
+    archived.rename(first)
+    run("audit_storage")
+    first.rename(archived)
+    CleanupPlan.objects.update(purge_at=timezone.now())
+    with pytest.raises(CommandError, match="referred to by now"):
+        run("apply_cleanup", str(plan.name), "--purge", "--json")
+    run("apply_cleanup", str(plan.name), "--undo", "--json")
+    assert all(path.exists() for path in needed)
