@@ -71,7 +71,7 @@ SCHEMAS = {
     ),
 }  # fmt: skip
 """``files`` is judged next, with ``unread``: earlier references of checkpoints that were not read this time, and whether
-the file was listed, now under a whole root or before."""
+the file was listed under a whole root now, or before, when something referred to it."""
 
 
 def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
@@ -100,7 +100,8 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     absent = carried.absent_files(before.mine, is_listed, roots)
     # What a gone checkpoint missed while it was there may be in quarantine: the next audit has to know who refers to it.
     is_told = _are_below_whole(unread, roots)
-    is_told &= (arrays.marked(paths.listing, count) | arrays.marked(paths.known, count))[paths.unread]
+    was_referred = paths.known[arrays.flags(pc.is_null(column(before.mine, "unreferenced_since")))]
+    is_told &= (arrays.marked(paths.listing, count) | arrays.marked(was_referred, count))[paths.unread]
     sums = sums_of(resolved, references, checkpoints, roots, count)
     elsewhere = carried.marked_elsewhere(before.others, earlier.others, by_audit)
     not_found = pa.concat_tables([sums["not_found"], elsewhere])

@@ -128,7 +128,8 @@ def test_what_was_written_since_a_listing_and_needed_by_nothing_goes(home: Path)
     assert later in fleet.clean_up_all()
 
 
-def test_what_a_checkpoint_referred_to_that_came_and_went_after_the_apply_is_not_purged(home: Path) -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_a_checkpoint_referred_to_that_came_and_went_after_the_apply_is_not_purged(home: Path, whole: bool) -> None:
     fleet = Fleet(home)
     one, needed = write_ended_job(fleet, "app-a", 5)
     first = one.savepoint("savepoint-000005-0123456789ab", needed, at=OLD)
@@ -143,7 +144,11 @@ def test_what_a_checkpoint_referred_to_that_came_and_went_after_the_apply_is_not
     run("apply_cleanup", str(plan.name), "--apply", "--json")
     assert not any(path.exists() for path in needed)
     archived.rename(first)
+    link = one.root / "link"
+    if not whole:
+        link.symlink_to(home)
     run("audit_storage")
+    link.unlink(missing_ok=True)
     first.rename(archived)
     CleanupPlan.objects.update(purge_at=timezone.now())
     with pytest.raises(CommandError, match="referred to by now"):
