@@ -10,7 +10,10 @@ from webapp.site.documentation.places import PAGES
 
 
 class Command(BaseCommand):
-    help = "Write the pages of the documentation that are made from the code: rules, settings, API, fields, alert rules, commands. Then `make docs`."
+    help = (
+        "Write the pages of the documentation that are made from the code: rules, settings, API, "
+        "fields, alert rules, commands. Then `make docs`."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a page is not up to date")
