@@ -13,16 +13,19 @@ from ingest.parquet_stream import ParquetStream
 from ingest.storage.identities import SECOND_NAME
 from ingest.storage.snapshots import LISTED, Snapshot
 from ingest.uris import Spellings, canonical
+from spark_jobs.audit_here import Here
 from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory
+from spark_jobs.audit_tables import PENDING
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
-from spark_jobs.storage.plain import US_PER_S, Row
+from spark_jobs.storage.carried import LISTED as LISTED_WHOLE
+from spark_jobs.storage.plain import US_PER_S, Row, plain_rows
 from spark_jobs.storage.reading import JOBS, job_rows
 from spark_jobs.storage.reference_sums import AUTHORITY
 from spark_jobs.storage_words import TWO_NAMES
 
 OF_FILES = ("storage_file", "storage_live", "storage_absent")
-OF_REFERENCES = ("storage_reference", "storage_pending")
+OF_REFERENCES = ("storage_reference", PENDING)
 
 
 def root_rows(audits: Sequence[Audit]) -> list[Row]:
@@ -94,9 +97,14 @@ def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:
     return {audit.audit_id: audit.spellings for audit in audits if audit.spellings.aliases}
 
 
-def state_files(previous: Manifest | None, names: Sequence[str]) -> list[str]:
-    """Of what the audit before left."""
-    if previous is None:
-        return []
-    base = absolute_root(previous.run_dir)
-    return [f"{base}/{file}" for name in names for file in previous.state.get(name, ())]
+def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
+    """``LISTED`` of the audits before, by the names that roots have now."""
+    rows = plain_rows(Here().read(state_files(previous, ("storage_listed",)), LISTED_WHOLE))
+    for spellings in spellings_of(audits).values():
+        rows = [row | {"root": canonical(row["root"], spellings)} for row in rows]
+    return rows
+
+
+def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:
+    """Of what the audits before left."""
+    return [f"{absolute_root(one.run_dir)}/{file}" for one in previous for name in names for file in one.state.get(name, ())]

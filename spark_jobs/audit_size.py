@@ -26,16 +26,16 @@ MOST_METADATA_BYTES = 8 << 20
 MOST_JOBS_BYTES = 8 << 20
 
 
-def fits_one_process(audits: Sequence[Audit], previous: Manifest | None, lake: LakeReader, run_dir: str) -> bool:
+def fits_one_process(audits: Sequence[Audit], previous: Sequence[Manifest], lake: LakeReader, run_dir: str) -> bool:
     """Only where everything lies on this machine. Raises ``Refused`` for a listing that is not complete."""
     roots = [root for audit in audits for root in audit.roots]
     jobs = [absolute_root(audit.jobs) for audit in audits]
-    before = absolute_root(previous.run_dir) if previous else ""
-    places = [lake.root, run_dir, *jobs, *(absolute_root(root.listing) for root in roots), before]
+    before = [absolute_root(one.run_dir) for one in previous]
+    places = [lake.root, run_dir, *jobs, *(absolute_root(root.listing) for root in roots), *before]
     if any("://" in place for place in places):
         return False
     listed = [file.removeprefix("file://") for root in roots for file in listing_files(root.listing)]
-    carried = [f"{before}/{file}" for files in previous.state.values() for file in files] if previous else []
+    carried = [f"{at}/{file}" for at, one in zip(before, previous, strict=True) for files in one.state.values() for file in files]
     if not all(Path(file).exists() for file in jobs):
         return False  # the reader refuses it
     since = datetime.now(UTC) - KEPT_FOR

@@ -234,6 +234,7 @@ _FILE = (
     Column("last_referred_at", "instant", "as_of of the last audit in which something did"),
     Column("last_referrer", "text", "a _metadata that referred to it then"),
     Column("vanished_referrer", "text", "a _metadata that did and is gone without a discard seen"),
+    Column("unlisted_at", "instant", "as_of of an audit that listed its root whole, and lacked it although it was older"),
 )
 
 STORAGE_FILE = ServingTable("storage_file", "one file that is not live, sorted by root and path", ("audit_id", "root", "path"), _FILE)
@@ -248,5 +249,8 @@ STORAGE_REFERENCE = ServingTable(
         Column("segmented", "flag", required=True),
     ),
 )
+
+PENDING = "storage_pending"
+"""State: (metadata_path, path) of checkpoints that were not read, and of which the next audit has to know."""
 
 FILE_TABLES: dict[str, ServingTable] = {table.name: table for table in (STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE)}

@@ -4,11 +4,21 @@ Spark jobs write these as Parquet under a run directory, the web's loader upsert
 into the model of the same name; a contract test holds the Django fields against this page.
 A ``json`` column is text holding a JSON document, a ``message`` column one message (:mod:`ingest.messages`) as
 such a document, a ``messages`` column a document with messages in it. Units are in the names. ``as_of`` is the newest
-observation a row rests on: an older row never replaces a newer one.
+observation a row rests on: an older row never replaces a newer one. What rules read of a row too is declared by its
+sample (:mod:`spark_jobs.diagnosis.samples`).
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import MISSING, dataclass, fields
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from spark_jobs.diagnosis.samples import (
+    EPOCH_MS,
+    CheckpointSample,
+    Documents,
+    SizeTrend,
+    UploadedFiles,
+)
 
 Kind = Literal["text", "int", "real", "flag", "instant", "json", "message", "messages"]
 
@@ -21,6 +31,25 @@ class Column:
     kind: Kind
     meaning: str = ""
     required: bool = False
+
+    @property
+    def unit(self) -> str:
+        """By the end of its name; empty for names, flags, instants and counts."""
+        return next((unit for ending, unit in _UNITS.items() if self.name.endswith(ending)), "")
+
+    @property
+    def about(self) -> str:
+        """Meaning and unit; empty where the name says all."""
+        return " ".join(filter(None, (self.meaning, self.unit and f"({self.unit})")))
+
+
+_UNITS = {
+    "_ms": "ms", "_bytes": "bytes", "_share": "0…1", "_ratio": "0…1", "_per_s": "1/s",
+    **dict.fromkeys(("bytes_per_h", "bytes_per_h_low", "bytes_per_h_high"), "bytes/h"),
+}  # fmt: skip
+_KINDS: dict[Any, Kind] = {
+    str: "text", int: "int", float: "real", bool: "flag", Documents: "json",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,6 +65,25 @@ class ServingTable:
     @property
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
+
+    @property
+    def by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+
+def columns_of(sample: type) -> tuple[Column, ...]:
+    """The columns that the fields of a sample declare; an instant's is without ``_ms``."""
+    required = {field.name for field in fields(sample) if field.default is MISSING}
+    hints = get_type_hints(sample, include_extras=True)
+    return tuple(_column(name, hint, name in required) for name, hint in hints.items())
+
+
+def _column(name: str, hint: Any, required: bool) -> Column:
+    plain, meaning, *unit = get_args(hint) if get_origin(hint) is Annotated else (hint, "")
+    if EPOCH_MS in unit:
+        return Column(name.removesuffix("_ms"), "instant", meaning, required)
+    known = (kind for kind in (plain, *get_args(plain)) if kind is not NoneType)
+    return Column(name, next(_KINDS[kind] for kind in known if kind in _KINDS), meaning, required)
 
 
 def _key(*names: str) -> tuple[Column, ...]:
@@ -123,52 +171,9 @@ CHECKPOINT_FACT = ServingTable(
     "one checkpoint or savepoint, from REST and log together",
     ("cluster", "job_id", "checkpoint_id", "trigger_time"),
     (
-        *_key("cluster", "job_id", "checkpoint_id", "trigger_time"),
-        Column("is_savepoint", "flag"),
-        Column("savepoint_format", "text"),
-        Column("checkpoint_type", "text"),
-        Column("outcome", "text", "one of OUTCOMES", required=True),
+        *_key("cluster", "job_id"),
+        *columns_of(CheckpointSample),
         Column("final", "flag", "false only for in_progress", required=True),
-        Column(
-            "reason",
-            "text",
-            "Flink's CheckpointFailureReason name, e.g. CHECKPOINT_EXPIRED, TASK_FAILURE where lost to a failed task; null where completed",
-        ),
-        Column("reason_text", "text", "as Flink words it; where lost to a failure, its innermost cause"),
-        Column("end_time", "instant", "completed, failed or expired at"),
-        Column("end_to_end_ms", "int"),
-        Column("state_bytes", "int", "full state; null where only the upload is known, as of incremental checkpoints before 1.15"),
-        Column("checkpointed_bytes", "int", "newly uploaded"),
-        Column("processed_bytes", "int"),
-        Column("persisted_bytes", "int"),
-        Column("subtasks", "int"),
-        Column("acknowledged", "int"),
-        Column("external_path", "text"),
-        Column("discarded", "flag"),
-        *(Column(f"{phase}_ms", "int", "largest over all subtasks") for phase in PHASES),
-        Column("phases_derived", "flag", "start delay computed as end-to-end - sync - async because it is not reported"),
-        Column("unaligned", "flag", "any subtask took an unaligned snapshot; null when unknown"),
-        Column("dominant_phase", "text", "of the slowest subtask"),
-        Column("slowest_vertex_id", "text"),
-        Column("slowest_vertex_name", "text"),
-        Column("slowest_subtask", "int", "0-based"),
-        Column("slowest_host", "text"),
-        Column("slowest_end_to_end_ms", "int"),
-        *(Column(f"slowest_{phase}_ms", "int") for phase in PHASES),
-        Column("source_start_delay_ms", "int", "largest over the subtasks of sources, which wait for no barrier"),
-        Column("latest_source_id", "text", "vertex of that subtask"),
-        Column("latest_source_subtask", "int", "0-based"),
-        Column("late_subtask_share", "real", "share of subtasks whose end-to-end is above half of the slowest one's"),
-        Column("uploaded_ratio", "real", "checkpointed_bytes / state_bytes"),
-        Column(
-            "declines",
-            "json",
-            "[{vertex_id, vertex_name, subtask, attempt, execution_id, container, host, at, reason, exception, log_line}]",
-        ),
-        Column("not_acknowledged", "json", "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure or expiry"),
-        Column("late_message_count", "int", "acknowledgements that came after expiry"),
-        Column("late_messages", "json", "at most 50: [{vertex_id, vertex_name, subtask, container, host, at, late_ms}]"),
-        Column("failure_message", "text"),
         Column("exception", "text", "stack trace of the failure, cut at 16 KiB"),
         Column("sources", "text", "which sources have it: rest, log or rest+log"),
         _AS_OF,
@@ -230,15 +235,7 @@ SIZE_TREND = ServingTable(
     ("cluster", "job_id"),
     (
         *_key("cluster", "job_id"),
-        Column("from_time", "instant"),
-        Column("to_time", "instant"),
-        Column("points", "int"),
-        Column("bytes_per_h", "real", "robust slope (median of pairwise slopes); unknown below an hour"),
-        Column("bytes_per_h_low", "real", "10th percentile of pairwise slopes"),
-        Column("bytes_per_h_high", "real", "90th percentile of pairwise slopes"),
-        Column("forecast_24h_bytes", "real", "unknown below six hours"),
-        Column("forecast_24h_low_bytes", "real"),
-        Column("forecast_24h_high_bytes", "real"),
+        *columns_of(SizeTrend),
         Column("change_points", "json", "[{at, kind: restart|savepoint|restore|step, state_bytes_before, state_bytes_after}]"),
         _AS_OF,
     ),
@@ -250,12 +247,7 @@ CHECKPOINT_UPLOAD = ServingTable(
     ("cluster", "job_id", "checkpoint_id", "trigger_time"),
     (
         *_key("cluster", "job_id"),
-        Column("checkpoint_id", "int", required=True),
-        Column("trigger_time", "instant", required=True),
-        Column("compared_with", "text", "directory of the snapshot restored from, else of the last completed checkpoint"),
-        Column("kept_bytes", "int", "RocksDB files that are still the same files"),
-        Column("same_name_bytes", "int", "in other files under names that the snapshot had: uploaded again"),
-        Column("new_name_bytes", "int", "under names that it did not have"),
+        *columns_of(UploadedFiles),
         _AS_OF,
     ),
 )

@@ -65,6 +65,7 @@ REASONS: dict[str, dict[str, str]] = {
         "job_unseen": message("No cluster that Weir can see has reported a job that writes here: it counts as running."),
         "task_owned": message("Task-owned, changelog or merged file of a job of which, or of whose successors, a snapshot is retained."),
         "was_referred": message("A checkpoint or savepoint referred to it, and is gone without Weir having seen it discarded."),
+        "was_unlisted": message("An earlier audit did not list it although it is older: what referred to it then is not known."),
         "referrer_unread": message("A checkpoint refers to it where this audit did not look: audit all roots, register its root again."),
         "last_unfound": message(
             "Its job ended, and its last checkpoint was neither found nor seen discarded: whoever has it may need the file."

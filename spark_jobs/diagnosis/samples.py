@@ -3,17 +3,23 @@
 Times are epoch milliseconds UTC (``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None is
 unknown, never zero. A tuple that says "per subtask" has one element at each subtask's index, None where that
 subtask did not report; the whole tuple is empty where nobody did.
+
+Where a field has its meaning and, for instants, its unit beside its type, columns of a serving table follow from it.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from ingest.messages import message
 
 Reals = tuple[float | None, ...]
 Ints = tuple[int | None, ...]
 Texts = tuple[str | None, ...]
+Documents = tuple[Mapping[str, Any], ...]
+
+EPOCH_MS = "epoch ms"
+"""Unit of a field that is an instant: its column has the name without ``_ms``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,55 +114,71 @@ class VertexPast:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSample:
-    """One checkpoint or savepoint, as the serving table ``checkpoint_fact`` has it.
+    """One checkpoint or savepoint. Its fields are the columns of the serving table ``checkpoint_fact``, with
+    those that no rule reads (:mod:`spark_jobs.serving`)."""
 
-    ``declines``, ``not_acknowledged`` and ``late_messages`` hold the objects described there.
-    """
-
-    checkpoint_id: int
-    trigger_time_ms: int
-    outcome: str
-    is_savepoint: bool | None = None
-    checkpoint_type: str | None = None
-    savepoint_format: str | None = None
-    reason: str | None = None
-    reason_text: str | None = None
-    end_time_ms: int | None = None
-    end_to_end_ms: int | None = None
-    state_bytes: int | None = None
-    checkpointed_bytes: int | None = None
-    processed_bytes: int | None = None
-    persisted_bytes: int | None = None
-    subtasks: int | None = None
-    acknowledged: int | None = None
-    external_path: str | None = None
-    discarded: bool | None = None
-    start_delay_ms: int | None = None
-    alignment_ms: int | None = None
-    sync_ms: int | None = None
-    async_ms: int | None = None
-    phases_derived: bool | None = None
-    unaligned: bool | None = None
-    dominant_phase: str | None = None
-    slowest_vertex_id: str | None = None
-    slowest_vertex_name: str | None = None
-    slowest_subtask: int | None = None
-    slowest_host: str | None = None
-    slowest_end_to_end_ms: int | None = None
-    slowest_start_delay_ms: int | None = None
-    slowest_alignment_ms: int | None = None
-    slowest_sync_ms: int | None = None
-    slowest_async_ms: int | None = None
-    source_start_delay_ms: int | None = None
-    latest_source_id: str | None = None
-    latest_source_subtask: int | None = None
-    late_subtask_share: float | None = None
-    uploaded_ratio: float | None = None
-    late_message_count: int | None = None
-    declines: tuple[Mapping[str, Any], ...] = ()
-    not_acknowledged: tuple[Mapping[str, Any], ...] = ()
-    late_messages: tuple[Mapping[str, Any], ...] = ()
-    failure_message: str | None = None
+    checkpoint_id: Annotated[int, "repeats where a fixed job id restarts"]
+    trigger_time_ms: Annotated[int, "when Flink triggered it", EPOCH_MS]
+    outcome: Annotated[str, "how it ended; in_progress until then"]
+    is_savepoint: Annotated[bool | None, "null where no source reported it"] = None
+    checkpoint_type: Annotated[str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT or SYNC_SAVEPOINT"] = None
+    savepoint_format: Annotated[str | None, "CANONICAL or NATIVE; 1.17 and later"] = None
+    reason: Annotated[
+        str | None,
+        "Flink's CheckpointFailureReason name, e.g. CHECKPOINT_EXPIRED, TASK_FAILURE where lost to a failed task; null where completed",
+    ] = None
+    reason_text: Annotated[str | None, "as Flink words it; where lost to a failure, its innermost cause"] = None
+    end_time_ms: Annotated[int | None, "completed, failed or expired at", EPOCH_MS] = None
+    end_to_end_ms: Annotated[int | None, "from the trigger to the last acknowledgement"] = None
+    state_bytes: Annotated[
+        int | None,
+        "full state; null where only the upload is known, as of incremental checkpoints before 1.15",
+    ] = None
+    checkpointed_bytes: Annotated[int | None, "newly uploaded"] = None
+    processed_bytes: Annotated[int | None, "in-flight data processed during alignment"] = None
+    persisted_bytes: Annotated[int | None, "in-flight data persisted"] = None
+    subtasks: Annotated[int | None, "number of subtasks that take part"] = None
+    acknowledged: Annotated[int | None, "number of subtasks that acknowledged"] = None
+    external_path: Annotated[str | None, "where it was written"] = None
+    discarded: Annotated[bool | None, "Flink has subsumed or deleted it"] = None
+    start_delay_ms: Annotated[int | None, "trigger to first barrier; largest of all subtasks"] = None
+    alignment_ms: Annotated[int | None, "first to last barrier; largest of all subtasks"] = None
+    sync_ms: Annotated[int | None, "synchronous part; largest of all subtasks"] = None
+    async_ms: Annotated[int | None, "asynchronous part; largest of all subtasks"] = None
+    phases_derived: Annotated[
+        bool | None,
+        "start delay computed as end-to-end - sync - async because it is not reported",
+    ] = None
+    unaligned: Annotated[bool | None, "any subtask took an unaligned snapshot; null when unknown"] = None
+    dominant_phase: Annotated[
+        str | None,
+        "of the slowest subtask: start_delay, alignment, sync or async; null when unknown",
+    ] = None
+    slowest_vertex_id: Annotated[str | None, "vertex of the slowest subtask"] = None
+    slowest_vertex_name: Annotated[str | None, "its name in the newest plan"] = None
+    slowest_subtask: Annotated[int | None, "index of the slowest subtask, 0-based"] = None
+    slowest_host: Annotated[str | None, "host of the slowest subtask"] = None
+    slowest_end_to_end_ms: Annotated[int | None, "from the trigger to its acknowledgement"] = None
+    slowest_start_delay_ms: Annotated[int | None, "of the slowest subtask"] = None
+    slowest_alignment_ms: Annotated[int | None, "of the slowest subtask"] = None
+    slowest_sync_ms: Annotated[int | None, "of the slowest subtask"] = None
+    slowest_async_ms: Annotated[int | None, "of the slowest subtask"] = None
+    source_start_delay_ms: Annotated[int | None, "largest over the subtasks of sources, which wait for no barrier"] = None
+    latest_source_id: Annotated[str | None, "vertex of that subtask"] = None
+    latest_source_subtask: Annotated[int | None, "index of that subtask, 0-based"] = None
+    late_subtask_share: Annotated[float | None, "subtasks whose end-to-end is above half of the slowest one's"] = None
+    uploaded_ratio: Annotated[float | None, "checkpointed_bytes / state_bytes"] = None
+    late_message_count: Annotated[int | None, "acknowledgements that came after expiry"] = None
+    declines: Annotated[
+        Documents,
+        "[{vertex_id, vertex_name, subtask, attempt, execution_id, container, host, at, reason, exception, log_line}]",
+    ] = ()
+    not_acknowledged: Annotated[
+        Documents,
+        "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure or expiry",
+    ] = ()
+    late_messages: Annotated[Documents, "at most 50: [{vertex_id, vertex_name, subtask, container, host, at, late_ms}]"] = ()
+    failure_message: Annotated[str | None, "as REST reported it"] = None
 
     @property
     def ended_ms(self) -> int:
@@ -251,15 +273,15 @@ class LogEvent:
 class SizeTrend:
     """Robust slope of the full state since its last change point (serving table ``size_trend``)."""
 
-    from_time_ms: int | None = None
-    to_time_ms: int | None = None
-    points: int | None = None
-    bytes_per_h: float | None = None
-    bytes_per_h_low: float | None = None
-    bytes_per_h_high: float | None = None
-    forecast_24h_bytes: float | None = None
-    forecast_24h_low_bytes: float | None = None
-    forecast_24h_high_bytes: float | None = None
+    from_time_ms: Annotated[int | None, "of the first point", EPOCH_MS] = None
+    to_time_ms: Annotated[int | None, "of the last point", EPOCH_MS] = None
+    points: Annotated[int | None, "completed checkpoints since the last change point"] = None
+    bytes_per_h: Annotated[float | None, "robust slope (median of pairwise slopes); unknown below an hour"] = None
+    bytes_per_h_low: Annotated[float | None, "10th percentile of pairwise slopes"] = None
+    bytes_per_h_high: Annotated[float | None, "90th percentile of pairwise slopes"] = None
+    forecast_24h_bytes: Annotated[float | None, "unknown below six hours"] = None
+    forecast_24h_low_bytes: Annotated[float | None, "by bytes_per_h_low"] = None
+    forecast_24h_high_bytes: Annotated[float | None, "by bytes_per_h_high"] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,19 +315,18 @@ class SourceGap:
 
 @dataclass(frozen=True, slots=True)
 class UploadedFiles:
-    """What the ``_metadata`` of one checkpoint tells of its upload, against that of the snapshot before it.
+    """What the ``_metadata`` of one checkpoint tells of its upload, against that of the snapshot before it (serving table
+    ``checkpoint_upload``). RocksDB files are compared by their local names."""
 
-    ``compared_with`` is that snapshot's path: the one restored from for the first checkpoint after a restore, else the last completed
-    one. By local names of the RocksDB files: ``kept_bytes`` are still in the same files, ``same_name_bytes`` lie in other files under
-    names that the snapshot already had (uploaded again), ``new_name_bytes`` are under names it did not have.
-    """
-
-    checkpoint_id: int
-    trigger_time_ms: int
-    compared_with: str | None = None
-    kept_bytes: int | None = None
-    same_name_bytes: int | None = None
-    new_name_bytes: int | None = None
+    checkpoint_id: Annotated[int, "of the upload"]
+    trigger_time_ms: Annotated[int, "of the checkpoint", EPOCH_MS]
+    compared_with: Annotated[
+        str | None,
+        "directory of the snapshot restored from, for the first checkpoint after a restore, else of the last completed checkpoint",
+    ] = None
+    kept_bytes: Annotated[int | None, "RocksDB files that are still the same files"] = None
+    same_name_bytes: Annotated[int | None, "in other files under names that the snapshot had: uploaded again"] = None
+    new_name_bytes: Annotated[int | None, "under names that it did not have"] = None
 
 
 @dataclass(frozen=True, slots=True)

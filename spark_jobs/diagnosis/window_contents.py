@@ -79,23 +79,17 @@ def whole_since(events: Iterable[LogEvent], kind: str) -> int:
     return min(found) + 1 if len(found) >= EVENTS else 0
 
 
-PENDING = ("checkpoint_id", "trigger_time", "is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
-"""Columns of ``checkpoint_fact`` that :func:`as_known_at` leaves of a checkpoint in progress."""
+PENDING = ("is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
+"""What is known of a checkpoint in progress, beside its key: all that :func:`as_known_at` leaves."""
 
 
 def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
     """A checkpoint that ended after the window was in progress at its time: what became of it is not known yet."""
     if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
         return checkpoint
-    return CheckpointSample(
-        checkpoint_id=checkpoint.checkpoint_id,
-        trigger_time_ms=checkpoint.trigger_time_ms,
-        outcome="in_progress",
-        is_savepoint=checkpoint.is_savepoint,
-        checkpoint_type=checkpoint.checkpoint_type,
-        savepoint_format=checkpoint.savepoint_format,
-        subtasks=checkpoint.subtasks,
-    )
+    known: dict[str, Any] = {name: getattr(checkpoint, name) for name in PENDING}
+    key = checkpoint.checkpoint_id, checkpoint.trigger_time_ms
+    return CheckpointSample(*key, "in_progress", **known)
 
 
 def is_terminal(state: str | None) -> bool | None:

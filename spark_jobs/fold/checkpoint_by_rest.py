@@ -1,17 +1,16 @@
 """What REST reported of a checkpoint, many answers folded into one."""
 
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
+from ingest.records import Checkpoint
 from spark_jobs.fold.rows import Row, largest, newest_known, rank
 
 FINAL_STATUS = ("COMPLETED", "FAILED")
 
-REPORTED = (
-    "status", "is_savepoint", "savepoint_format", "checkpoint_type", "latest_ack_time", "end_to_end_ms", "state_bytes",
-    "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged", "external_path", "discarded",
-    "failure_time", "failure_message",
-)  # fmt: skip
+_NOT_REPORTED = ("job_id", "checkpoint_id", "trigger_time", "flink_version")
+REPORTED = tuple(one.name for one in fields(Checkpoint) if one.name not in _NOT_REPORTED)
 FIGURES = ("end_to_end_ms", "state_bytes", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "acknowledged")
 """These grow until the checkpoint ends: of one that has ended, an answer that found it in progress tells none of them."""
 NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}

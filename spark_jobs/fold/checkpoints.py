@@ -23,6 +23,7 @@ from spark_jobs.fold.outcomes import DROPPED_WITHIN_MS, LOST_WITH_JOB
 from spark_jobs.fold.rows import HOUR_MS, LINE, Row, largest, percentile
 from spark_jobs.fold.state import JobState
 from spark_jobs.fold.triggers import CheckpointKey, key_of
+from spark_jobs.serving import CHECKPOINT_FACT
 
 FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
 """One by one: at least those that a window looks back to, and all of the last minutes, which may be judged again."""
@@ -33,7 +34,10 @@ SIZED_LATE_MS = 24 * HOUR_MS
 """Before the facts that are kept one by one: of earlier checkpoints new files tell nothing, since too much would have to be read again."""
 
 # Texts that only a fact's own page and the rules about the newest failures need.
-_BULKY = ("declines", "not_acknowledged", "late_messages", "failure_message")
+_BULKY = (
+    *(one.name for one in CHECKPOINT_FACT.columns if one.kind == "json"),
+    "failure_message",
+)
 _UNREAD = ("exception", "sources")
 
 

@@ -3,7 +3,7 @@
 import json
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import groupby
@@ -15,7 +15,7 @@ from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, PAST_WINDOWS, Timed
 from spark_jobs.fold.rows import Row, iso, rank
-from spark_jobs.serving import LOG_EVENT_FIELDS
+from spark_jobs.serving import CHECKPOINT_FACT, LOG_EVENT_FIELDS
 
 HISTORY_PER_RUN = 5000
 """Checkpoints, events, … of one job that a run looks through, the newest."""
@@ -34,7 +34,10 @@ _NAMES: dict[type, tuple[str, ...]] = {
 
 _PER_SUBTASK = tuple(place for place, field in enumerate(fields(samples.VertexWindow)) if field.default == ())
 """Places of the values per subtask."""
-_DOCUMENTS: dict[str, Any] = {"declines": (), "not_acknowledged": (), "late_messages": (), "detail": {}}
+_DOCUMENTS: dict[str, Any] = {
+    "detail": {},
+    **{one.name: () for one in CHECKPOINT_FACT.columns if one.kind == "json"},
+}
 """Fields of documents, and what they are where there is none."""
 _COLUMN_OF: dict[tuple[type, str], str] = {
     (samples.JobFailure, "name"): "exception_name",
@@ -99,11 +102,16 @@ def sample(part: type[SampleT], row: Row) -> SampleT:
     return part(*_values(cast(Hashable, part), tuple(row))(row))
 
 
+def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
+    """For each field of a sample the column out of ``known`` that it is made of, if there is one."""
+    columns = ((_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part])
+    return [next((name for name in names if name in known), None) for names in columns]
+
+
 @lru_cache(maxsize=256)
 def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
     """Takes the values of all fields out of rows of the columns ``known``."""
-    columns = ((_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part])
-    found = [next((name for name in names if name in known), None) for names in columns]
+    found = columns_read(part, known)
     documents = [(place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS]
     if not documents and None not in found:
         return itemgetter(*found)

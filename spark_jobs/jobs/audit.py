@@ -8,9 +8,10 @@ written last. Nothing is deleted here. Few files on this machine are audited in 
 import argparse
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from ingest.errors import Refused
@@ -29,7 +30,7 @@ from spark_jobs.progress import say
 from spark_jobs.run_files import RunFiles
 from spark_jobs.storage import reading
 from spark_jobs.storage.audit import Inputs, Judged, judge
-from spark_jobs.storage.carried import KNOWN_FILES, REFERRED
+from spark_jobs.storage.carried import BEFORE, brought_together
 from spark_jobs.storage.path_facts import LISTING
 
 JOB = "audit"
@@ -40,7 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lake(parser)
     add_attempt(parser)
     parser.add_argument("--request", required=True, metavar="FILE", help="JSON: the roots, their listings, the jobs")
-    parser.add_argument("--previous", metavar="MANIFEST", help="manifest of the last complete audit of these roots (default: none)")
+    parser.add_argument(
+        "--previous",
+        metavar="MANIFEST",
+        action="append",
+        default=[],
+        help="manifest of the last complete audit (default: none); may be repeated for those that it did not start from",
+    )
     parser.add_argument("--fresh", action="store_true", help="parse every _metadata again, whatever the lake keeps of it")
 
 
@@ -48,13 +55,16 @@ def run(args: argparse.Namespace) -> int:
     """0 with a manifest, anything else without."""
     started = datetime.now(UTC)
     audits = audit_request.read(absolute_root(args.request), started)
-    previous = previous_run.read(args.previous) if args.previous else None
-    if previous and previous.job != JOB:
-        raise Refused(f"{args.previous} is the manifest of a {previous.job} run; name that of an audit.")
+    previous = [previous_run.read(uri) for uri in args.previous]
+    for uri, one in zip(args.previous, previous, strict=True):
+        if one.job != JOB:
+            raise Refused(f"{uri} is the manifest of a {one.job} run; name that of an audit.")
     lake = lake_at(args)
     run_dir = RunFiles(absolute_root(args.run_dir))
     interrupt_attempts(args.interrupt)
-    with previous_run.blamed_where_damaged(previous):
+    with ExitStack() as blamed:
+        for one in previous:
+            blamed.enter_context(previous_run.blamed_where_damaged(one))
         here = audit_size.fits_one_process(audits, previous, lake, run_dir.uri)
         with nullcontext(Here()) if here else _with_spark(args.attempt, run_dir) as engine:
             AuditRun(engine, lake, run_dir, audits, previous, fresh=args.fresh).run()
@@ -78,7 +88,7 @@ class AuditRun:
     lake: LakeReader
     run_dir: RunFiles
     audits: Sequence[Audit]
-    previous: Manifest | None
+    previous: Sequence[Manifest]
     fresh: bool = False
     _clock: float = field(default_factory=time.monotonic, init=False)
 
@@ -96,17 +106,29 @@ class AuditRun:
         wanted = reading.wanted(engine.metadata_of(listing))
         parsed = ParsedMetadata(engine, self.lake, fresh=self.fresh).read(wanted)
         self._say("_metadata", wanted.num_rows)
+        before = self._before()
         inputs = Inputs(
             roots=audit_inputs.root_rows(self.audits),
             jobs=audit_inputs.jobs(self.audits),
             doubts=audit_inputs.unlisted_doubts(self.audits),
             listing=listing,
             parsed=parsed,
-            known_files=engine.read(audit_inputs.state_files(self.previous, audit_inputs.OF_FILES), KNOWN_FILES),
-            earlier=engine.read(audit_inputs.state_files(self.previous, audit_inputs.OF_REFERENCES), REFERRED),
+            known_files=before["known"],
+            earlier=before["earlier"],
+            listed=audit_inputs.listed(self.previous, self.audits),
             spellings_of=audit_inputs.spellings_of(self.audits),
         )
         self._write(judge(inputs, engine))
+
+    def _before(self) -> dict[str, Any]:
+        """What the audits before left: usually there is one, which had the same spellings."""
+        files = {"known": audit_inputs.OF_FILES, "earlier": audit_inputs.OF_REFERENCES}
+        found = {name: self.engine.read(audit_inputs.state_files(self.previous, of), BEFORE[name]) for name, of in files.items()}
+        spellings = list(audit_inputs.spellings_of(self.audits).values())
+        if not self.previous or (len(self.previous) == 1 and not spellings):
+            return found
+        made: dict[str, Any] = self.engine.run(partial(brought_together, spellings_of=spellings), found, BEFORE, ("path",))
+        return made
 
     def _write(self, judged: Judged) -> None:
         engine, run_dir = self.engine, self.run_dir
@@ -120,6 +142,7 @@ class AuditRun:
             run_dir.state[name] = run_dir.outputs[name].files
         for name, parts in (("storage_absent", judged.absent), ("storage_pending", judged.pending)):
             engine.write_state(run_dir, name, parts)
+        run_dir.take_state("storage_listed", run_dir.write_rows("state/storage_listed", judged.listed))
 
     def _say(self, name: str, rows: int) -> None:
         say(f"{name}: {rows} rows, {time.monotonic() - self._clock:.1f} s")

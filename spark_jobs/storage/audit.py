@@ -17,6 +17,7 @@ from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.audit_tables import AUDIT_TABLES
 from spark_jobs.storage import (
     aliases,
+    carried,
     checkpoints,
     directories,
     doubts,
@@ -66,8 +67,8 @@ class Inputs:
 
     ``roots`` and ``jobs`` are plain rows: ``restored_path`` is the directory restored from, ``written_directory`` the job
     directory that the job is known to write. ``parsed`` has a row with ordinal 0 for each ``_metadata``
-    that was read to its end, and one with a ``failure`` for each that was not. ``known_files`` and ``earlier`` are what
-    the audit before left: files, and who referred to them.
+    that was read to its end, and one with a ``failure`` for each that was not. ``known_files``, ``earlier`` and ``listed``
+    are what the audit before left: files, who referred to them, and when each root was listed whole.
     """
 
     roots: Sequence[Row]
@@ -77,18 +78,21 @@ class Inputs:
     parsed: Rows
     known_files: Rows
     earlier: Rows
+    listed: Sequence[Row]
     spellings_of: Mapping[str, Spellings]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """``live`` and ``not_live``: all listed files with their verdict. ``absent`` and ``pending``: what the next audit must know besides."""
+    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending`` and ``listed``: what the next
+    audit must know besides."""
 
     live: Rows
     not_live: Rows
     references: Rows
     absent: Sequence[Rows]
     pending: Sequence[Rows]
+    listed: pa.Table
     tables: dict[str, pa.Table]
 
 
@@ -118,6 +122,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         {
             "roots": table_of(roots, path_facts.ROOTS),
             "checkpoints": table_of(_numbered_checkpoints(retained, previous, roots, homes, jobs_of), path_facts.CHECKPOINTS),
+            "listed": table_of(inputs.listed, carried.LISTED),
         },
     )
     sums = _Sums(engine, of_paths)
@@ -166,7 +171,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
             "restored": _keyed(checkpoints.restored_directories(weaned), "directory"),
             "gone": _keyed(missed.vanished, "metadata_path"),
             "vanished": _keyed(unread.vanished, "metadata_path"),
-            "not_pending": _keyed(unread.gone, "metadata_path"),
+            "gone_before": _keyed(unread.gone, "metadata_path"),
         },
     )
     cube = engine.collected(engine.run(partial_sums.of_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY)["cube"])
@@ -193,6 +198,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         references=read["storage_reference"],
         absent=[of_paths["storage_absent"]],
         pending=[of_paths["storage_pending"], files["storage_pending"]],
+        listed=table_of(carried.roots_listed(inputs.listed, roots), carried.LISTED),
         tables={name: named[name] for name in AUDIT_TABLES},
     )
 

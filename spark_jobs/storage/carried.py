@@ -1,25 +1,59 @@
 """What the audit before left of files and references, as far as this one audits where they lie."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.arrow_schemas import arrow_schema
+from ingest.uris import Spellings, canonical_column
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
-from spark_jobs.storage.arrays import Flags, column
+from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, numbers
 from spark_jobs.storage.layout_columns import are_below
-from spark_jobs.storage.plain import is_below
+from spark_jobs.storage.plain import US_PER_H, Row, is_below
 
-KNOWN_OF_FILE = ("first_seen_at", "unreferenced_since", "last_referred_at", "last_referrer", "vanished_referrer")
+KNOWN_OF_FILE = (
+    "first_seen_at", "unreferenced_since", "last_referred_at", "last_referrer", "vanished_referrer", "unlisted_at",
+)  # fmt: skip
 """Columns of ``storage_file`` that the next audit starts from."""
 KNOWN_FILES = pa.schema([arrow_schema(STORAGE_FILE).field(name) for name in ("root", "path", "modified", *KNOWN_OF_FILE)])
 """``storage_file``, ``storage_live`` and ``storage_absent`` as the next audit reads them."""
 REFERRED = pa.schema([("metadata_path", pa.string()), ("path", pa.string())])
 """``storage_reference`` and ``storage_pending`` as the next audit reads them."""
+
+
+LISTED = pa.schema([("root", pa.string()), ("as_of", INSTANT)])
+"""``storage_listed``: the newest audit that listed a root whole, of each root ever audited."""
+APPEARS_WITHIN_H = 24
+"""How long after its time of modification a file may appear: an object store gives the time at which an upload began."""
+
+
+BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
+
+
+def brought_together(
+    parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], spellings_of: Sequence[Spellings]
+) -> dict[str, pa.Table]:
+    """``BEFORE`` of several audits as of one, by the names that places have now: an audit before may have had others."""
+    for spellings in spellings_of:
+        parts = {name: _respelled(rows, spellings) for name, rows in parts.items()}
+    files = parts["known"]
+    others = [name for name in KNOWN_FILES.names if name != "path"]
+    longest = files.group_by("path").aggregate([(name, "max") for name in others])
+    return {
+        "known": longest.rename_columns({f"{name}_max": name for name in others}).select(KNOWN_FILES.names),
+        "earlier": parts["earlier"].group_by(REFERRED.names).aggregate([]).select(REFERRED.names),
+    }
+
+
+def _respelled(rows: pa.Table, spellings: Spellings) -> pa.Table:
+    for name in {"root", "path", "metadata_path"}.intersection(rows.column_names):
+        named = canonical_column(column(rows, name).cast(pa.string()), spellings)
+        rows = rows.set_column(rows.schema.get_field_index(name), name, named)
+    return rows
 
 
 class Carried(NamedTuple):
@@ -29,12 +63,12 @@ class Carried(NamedTuple):
     others: pa.Table
 
 
-def files_of_roots(known: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
+def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
     """Files below the audited roots, whatever root they were found below before: one within it, or around it.
 
     ``roots``: audit → its roots.
     """
-    paths, of = column(known, "path"), column(known, "root").dictionary_encode()
+    paths, of = column(files, "path"), column(files, "root").dictionary_encode()
     before, at = of.dictionary.to_pylist(), of.indices.to_numpy(zero_copy_only=False)
 
     def below(root: str) -> Flags:
@@ -47,11 +81,11 @@ def files_of_roots(known: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
     parts, is_mine = [], np.zeros(len(at), np.bool_)
     for audit_id, root in _audited(roots):
         if (found := below(root)).any():
-            rows = known.filter(pa.array(found))
+            rows = files.filter(pa.array(found))
             named = rows.set_column(rows.schema.get_field_index("root"), "root", pa.repeat(root, rows.num_rows))
             parts.append(named.append_column("audit_id", pa.repeat(audit_id, rows.num_rows)))
             is_mine |= found
-    return Carried(_all(parts, KNOWN_FILES), known.filter(pa.array(~is_mine)))
+    return Carried(_all(parts, KNOWN_FILES), files.filter(pa.array(~is_mine)))
 
 
 def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
@@ -87,18 +121,67 @@ def _all(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
     return pa.concat_tables([schema.append(pa.field("audit_id", pa.string())).empty_table(), *parts])
 
 
-def merged(known: pa.Table) -> pa.Table:
+def merged(files: pa.Table) -> pa.Table:
     """One row for each file: where two listed names are one path, or two roots hold it, what keeps it longer counts."""
-    found = known.group_by(["audit_id", "path"]).aggregate([(name, "max") for name in KNOWN_OF_FILE])
+    found = files.group_by(["audit_id", "path"]).aggregate([(name, "max") for name in KNOWN_OF_FILE])
     return found.rename_columns({f"{name}_max": name for name in KNOWN_OF_FILE})
 
 
-def absent_files(known: pa.Table, is_listed: Flags, torn: pa.Table) -> pa.Table:
-    """Files seen before and not listed now: all below roots that were not listed whole, and those whose referrer vanished.
+def marked_elsewhere(files: pa.Table, referred: pa.Table, audits: Iterable[str]) -> pa.Table:
+    """(audit_id, path) of files that no audited root holds and that something kept, or may need: a root may have got another
+    name, under which nothing of this is known."""
+    kept = pc.or_(pc.is_valid(files.column("vanished_referrer")), pc.is_valid(files.column("unlisted_at")))
+    paths = pa.concat_tables([files.filter(kept).select(["path"]), referred.select(["path"])]).group_by("path").aggregate([])
+    of_audits = [paths.append_column("audit_id", pa.repeat(audit_id, paths.num_rows)) for audit_id in audits]
+    return pa.concat_tables(of_audits).select(["audit_id", "path"])
 
-    When they can be listed again, it must not look as if Weir saw them for the first time, or as if
-    nothing had ever referred to them. A listing may lack a directory without a word.
+
+def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table:
+    """Files of earlier audits that are not listed now: all below roots that were not listed whole, those whose referrer
+    vanished, and those that are not old enough for :func:`unlisted_at` to find out.
+
+    A listing may lack a directory without an error. When they are listed again, it must not look as if Weir saw them for the
+    first time, or as if nothing had ever referred to them. ``roots`` are those of ``path_facts.ROOTS``.
     """
-    is_torn = arrays.found_at(arrays.joined(known, "audit_id", "root"), arrays.joined(torn, "audit_id", "root")) >= 0
-    stays = ~is_listed & (is_torn | arrays.flags(pc.is_valid(column(known, "vanished_referrer"))))
-    return known.filter(pa.array(stays)).select(KNOWN_FILES.names)
+    at = arrays.places(arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
+    as_of, is_whole = numbers(column(roots, "as_of"))[at], numbers(column(roots, "unlisted"))[at] == 0
+    modified, before = numbers(column(files, "modified")), numbers(column(files, "unlisted_at"))
+    has_vanished_referrer = arrays.flags(pc.is_valid(column(files, "vanished_referrer")))
+    is_recent = known(modified) & ~_must_be_listed(modified, as_of)
+    found = np.where(known(before) | ~is_whole, before, as_of)
+    named = files.set_column(files.schema.get_field_index("unlisted_at"), "unlisted_at", arrays.optional(found, INSTANT))
+    return named.filter(pa.array(~is_listed & (~is_whole | has_vanished_referrer | is_recent))).select(KNOWN_FILES.names)
+
+
+def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa.Table) -> Numbers:
+    """Of listed files that no audit knows: the newest audit that listed their root whole and lacked them although they
+    are older, unknown where there is none.
+
+    Whoever referred to such a file then may be gone by now. ``listed`` has the columns of ``LISTED``.
+    """
+    newest = np.full(listing.num_rows, UNKNOWN)
+    paths, audited = column(listing, "path"), column(roots, "root").to_pylist()
+    for root, as_of in zip(column(listed, "root").to_pylist(), numbers(column(listed, "as_of")), strict=True):
+        whole = np.array([one == root or is_below(one, root) for one in audited], np.bool_)
+        inside = np.array([is_below(root, one) for one in audited], np.bool_)
+        found = whole[root_no]
+        partly = np.flatnonzero(inside[root_no])
+        found[partly] = arrays.flags(are_below(paths.take(pa.array(partly)), root))
+        newest[found] = np.maximum(newest[found], as_of)
+    modified = numbers(column(listing, "modified"))
+    return np.where(known(newest) & known(modified) & _must_be_listed(modified, newest), newest, UNKNOWN)
+
+
+def _must_be_listed(modified: Numbers, as_of: Numbers) -> Flags:
+    """Whether a whole listing of that time has every file of this time of modification."""
+    found: Flags = modified <= as_of - APPEARS_WITHIN_H * US_PER_H
+    return found
+
+
+def roots_listed(listed: Iterable[Row], roots: Iterable[Row]) -> list[Row]:
+    """``LISTED`` after an audit of ``roots``, one row for each."""
+    whole = [(root["root"], root["as_of"]) for root in roots if root["unlisted"] == 0]
+    newest: dict[str, int] = {}
+    for root, as_of in [*((row["root"], row["as_of"]) for row in listed), *whole]:
+        newest[root] = max(newest.get(root, as_of), as_of)
+    return [{"root": root, "as_of": as_of} for root, as_of in sorted(newest.items())]

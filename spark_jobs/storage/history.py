@@ -32,7 +32,7 @@ def unread(
 
     What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts again under its id,
     so what an audit read has to be of the time of what was discarded. ``unlisted`` says when those that are gone were
-    written, but for what was read without having been listed.
+    written; of what was read without having been listed nobody knows, and then nothing proves that it was discarded.
     """
     whole = [root for root in roots if root["unlisted"] == 0]
     listed = keys(metadata, "audit_id", "path")
@@ -53,6 +53,6 @@ def unread(
 
     def was_discarded(one: Key, directory: str | None, number: int | None) -> bool:
         times, ends = written.get(one, ()), discarded.get((one[0], directory, number), ())
-        return bool(ends) and all(any(is_of_time(at, end, CLOCKS_APART_S) for end in ends) for at in times)
+        return bool(ends and times) and all(any(is_of_time(at, end, CLOCKS_APART_S) for end in ends) for at in times)
 
     return Unread(set(gone), {one for one, directory, number in places if not was_discarded(one, directory, number)})

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from ingest.storage import snapshots as listings
 from spark_jobs.arrow_schemas import INSTANT, in_microseconds
 from spark_jobs.storage import arrays, carried
-from spark_jobs.storage.arrays import Numbers, column
+from spark_jobs.storage.arrays import Flags, Numbers, column
 from spark_jobs.storage.carried import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
-from spark_jobs.storage.layout_columns import is_metadata, placed
+from spark_jobs.storage.layout_columns import are_below, is_metadata, placed
 from spark_jobs.storage.reference_sums import CHAIN, COMPARED, FIGURES, REACHED, compared, sums_of, worth_compacting
 from spark_jobs.storage.resolved import Paths, Resolved, live_segments, resolve
 
@@ -44,7 +44,7 @@ SCHEMAS = {
             ("referrers", pa.list_(pa.int32())), ("segmented", _FLAG), ("live_segment_bytes", _INT),
         ]
     ),
-    "unread": pa.schema([("audit_id", _TEXT), *REFERRED]),
+    "unread": pa.schema([("audit_id", _TEXT), *REFERRED, ("is_told", _FLAG)]),
     "not_found": pa.schema([("audit_id", _TEXT), ("path", _TEXT)]),
     "storage_absent": KNOWN_FILES,
     "storage_pending": REFERRED,
@@ -70,11 +70,12 @@ SCHEMAS = {
         ]
     ),
 }  # fmt: skip
-"""``files`` is judged next, with ``unread``: earlier references of checkpoints that were not read this time."""
+"""``files`` is judged next, with ``unread``: earlier references of checkpoints that were not read this time, and whether
+the file was listed under a whole root now, or before, when something referred to it."""
 
 
 def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """``parts``: listing, known, storage_reference, segments, earlier; ``known``: roots, checkpoints. → ``SCHEMAS``."""
+    """``parts``: listing, known, storage_reference, segments, earlier; ``known``: roots, checkpoints, listed. → ``SCHEMAS``."""
     roots, checkpoints = known["roots"], known["checkpoints"]
     by_audit: dict[str, list[str]] = {}
     for row in roots.to_pylist():
@@ -94,13 +95,19 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     at_segments = arrays.places(arrays.joined(segments, "audit_id", "metadata_path"), checkpoint_keys)
     resolved = resolve(references, at_references, paths, file_bytes, roots, checkpoints)
     segment_bytes = live_segments(segments, paths)
-    files = _files(listing, before.mine, paths, roots, resolved, segment_bytes)
-    torn = roots.filter(pc.greater(roots.column("unlisted"), 0))
+    files = _files(listing, before.mine, paths, known, resolved, segment_bytes)
     is_listed = arrays.marked(paths.listing, count)[paths.known]
-    absent = carried.absent_files(before.mine, is_listed, torn)
+    absent = carried.absent_files(before.mine, is_listed, roots)
+    # What a gone checkpoint missed while it was there may be in quarantine: the next audit has to know who refers to it.
+    is_told = _are_below_whole(unread, roots)
+    was_referred = paths.known[arrays.flags(pc.is_null(column(before.mine, "unreferenced_since")))]
+    is_told &= (arrays.marked(paths.listing, count) | arrays.marked(was_referred, count))[paths.unread]
+    sums = sums_of(resolved, references, checkpoints, roots, count)
+    elsewhere = carried.marked_elsewhere(before.others, earlier.others, by_audit)
+    not_found = pa.concat_tables([sums["not_found"], elsewhere])
     found = {
         "files": files,
-        "unread": unread,
+        "unread": unread.append_column("is_told", pa.array(is_told, pa.bool_())),
         "storage_absent": pa.concat_tables([absent, before.others.select(KNOWN_FILES.names)]),
         "storage_pending": earlier.others.select(REFERRED.names),
         "unread_checkpoints": unread.select(["audit_id", "metadata_path"]).group_by(["audit_id", "metadata_path"]).aggregate([]),
@@ -109,30 +116,52 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         "held": _held(files),
         "compared": compared(resolved, segments, at_segments, paths, checkpoints),
         "merged": worth_compacting(resolved, segment_bytes, count, references),
-        **sums_of(resolved, references, checkpoints, roots, count),
+        **sums,
+        "not_found": not_found,
+        "not_found_of": not_found.group_by("audit_id").aggregate([([], "count_all")]).rename_columns({"count_all": "not_found"}),
     }
     return {name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in found.items()}
 
 
-def _files(listing: pa.Table, known: pa.Table, paths: Paths, roots: pa.Table, resolved: Resolved, segment_bytes: Numbers) -> pa.Table:
+def _are_below_whole(referred: pa.Table, roots: pa.Table) -> Flags:
+    """Which paths lie below a root that was listed whole."""
+    found = np.zeros(referred.num_rows, np.bool_)
+    paths, audit_ids = column(referred, "path"), column(referred, "audit_id")
+    for root in roots.to_pylist() if referred.num_rows else ():
+        if root["unlisted"] == 0:
+            found |= arrays.flags(pc.and_(are_below(paths, root["root"]), pc.equal(audit_ids, root["audit_id"])))
+    return found
+
+
+def _files(
+    listing: pa.Table,
+    before: pa.Table,
+    paths: Paths,
+    known: Mapping[str, pa.Table],
+    resolved: Resolved,
+    segment_bytes: Numbers,
+) -> pa.Table:
     """Listed files with their place; first seen now where no audit saw them.
 
     ``listed_path`` is null where it is the same as ``path``: one long text less to be moved about.
     """
+    roots = known["roots"]
     at_known = np.full(paths.size, -1)
     at_known[paths.known] = np.arange(len(paths.known))
     if len(paths.known) > np.count_nonzero(at_known >= 0):
-        known = carried.merged(known)
-        keys = pa.concat_tables([listing.select(["audit_id", "path"]), known.select(["audit_id", "path"])])
+        before = carried.merged(before)
+        keys = pa.concat_tables([table.select(["audit_id", "path"]) for table in (listing, before)])
         (codes,), _ = arrays.coded(arrays.joined(keys, "audit_id", "path"))
         at_known = np.full(paths.size + len(codes), -1)
-        at_known[codes[listing.num_rows :]] = np.arange(known.num_rows)
-        before = at_known[codes[: listing.num_rows]]
+        at_known[codes[listing.num_rows :]] = np.arange(before.num_rows)
+        at = at_known[codes[: listing.num_rows]]
     else:
-        before = at_known[paths.listing]
+        at = at_known[paths.listing]
     root_no = arrays.places(arrays.joined(listing, "audit_id", "root"), arrays.joined(roots, "audit_id", "root"))
-    of_before = {name: arrays.taken(column(known, name), before) for name in KNOWN_OF_FILE}
+    of_before = {name: arrays.taken(column(before, name), at) for name in KNOWN_OF_FILE}
     of_before["first_seen_at"] = pc.coalesce(of_before["first_seen_at"], column(roots, "as_of").take(pa.array(root_no)))
+    unlisted_at = arrays.optional(carried.unlisted_at(listing, root_no, roots, known["listed"]), INSTANT)
+    of_before["unlisted_at"] = pc.if_else(pa.array(at >= 0), of_before["unlisted_at"], unlisted_at)
     path, listed_path = column(listing, "path"), column(listing, "listed_path")
     order = np.argsort(resolved.path, kind="stable")
     many = arrays.counts(resolved.path, paths.size)

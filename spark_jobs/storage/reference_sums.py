@@ -153,7 +153,6 @@ def sums_of(resolved: Resolved, references: pa.Table, checkpoints: pa.Table, roo
             {"metadata_path_min": "metadata_path"}
         ),
         "not_found": not_found.group_by(["audit_id", "path"]).aggregate([]),
-        "not_found_of": not_found.group_by("audit_id").aggregate([([], "count_all")]).rename_columns({"count_all": "not_found"}),
         "missing": first_missing(rows),
     }  # fmt: skip
 

@@ -93,13 +93,18 @@ class _Facts:
 
 
 def judged_files(parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """``parts``: files, unread and, where there are any, alike; ``facts``: directories, checkpoints, restored, gone and vanished."""
+    """``parts``: files, unread and, where there are any, alike; ``facts``: directories, checkpoints, restored, gone,
+    gone_before and vanished."""
     rows, directories, checkpoints = parts["files"], facts["directories"], facts["checkpoints"]
     files = _Files(rows, directories, arrays.places(_directory_keys(rows), _directory_keys(directories)))
     unread = parts["unread"]
     unread_at = arrays.joined(unread, "audit_id", "metadata_path")
-    of_gone = unread.filter(pc.is_in(unread_at, value_set=arrays.joined(facts["vanished"], "audit_id", "metadata_path")))
-    pending = unread.filter(pc.invert(pc.is_in(unread_at, value_set=arrays.joined(facts["not_pending"], "audit_id", "metadata_path"))))
+    is_gone, is_vanished = (
+        pc.is_in(unread_at, value_set=arrays.joined(facts[name], "audit_id", "metadata_path")) for name in ("gone_before", "vanished")
+    )
+    # Of a file that the listing does not tell of, the next audit has to know that its referrer vanished.
+    is_settled = pc.and_(is_gone, pc.or_(pc.invert(is_vanished), unread.column("is_told")))
+    of_gone, pending = unread.filter(is_vanished), unread.filter(pc.invert(is_settled))
     of_single = _facts(files, parts.get("alike", PATHS.empty_table()), of_gone, pending, facts)
     failed = FailedCheckpoints(column(directories, "failed"), TASK_LOST)
     since_before = _since_before(files)
@@ -192,6 +197,7 @@ def _state(files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.
         "last_referred_at": arrays.optional(np.where(facts.referred, as_of, files.number("last_referred_at")), INSTANT),
         "last_referrer": pc.coalesce(arrays.taken(column(checkpoints, "metadata_path"), referrer), files.text("last_referrer")),
         "vanished_referrer": pc.coalesce(files.text("vanished_referrer"), facts.newly_vanished),
+        "unlisted_at": files.text("unlisted_at"),
     }
 
 
@@ -237,6 +243,7 @@ def _lines(files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before
         (task_owned, KEPT, "task_owned"),
         (facts.unread_referrer, KEPT, "referrer_unread"),
         (was_referred, KEPT, "was_referred"),
+        (known(files.number("unlisted_at")), KEPT, "was_unlisted"),
         (later(age_from, guarded_from), YOUNG, "age_guard"),
         (known(in_flight_since) & (age_from >= in_flight_since), YOUNG, "in_flight"),
         (waste & ended_lately, YOUNG, "ended_lately"),

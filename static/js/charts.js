@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const charts = [...document.querySelectorAll("[data-chart]")];
+  let charts = [...document.querySelectorAll("[data-chart]")];
   const figures = new Map();
 
   function say(chart, title, text) {
@@ -137,7 +137,15 @@
   const seen = new IntersectionObserver((entries) => {
     entries.filter((entry) => entry.isIntersecting).forEach((entry) => loadOnce(entry.target));
   }, { rootMargin: "400px" });
-  charts.filter((chart) => !chart.dataset.after).forEach((chart) => seen.observe(chart));
+  const observe = (added) => added.filter((chart) => !chart.dataset.after).forEach((chart) => seen.observe(chart));
+  observe(charts);
+  // A part of the page that comes later brings charts of its own; those of the part that it replaces are gone.
+  document.addEventListener("htmx:load", ({ detail }) => {
+    const added = [...detail.elt.querySelectorAll("[data-chart]")].filter((chart) => !charts.includes(chart));
+    charts = [...charts.filter((chart) => chart.isConnected), ...added];
+    [...figures.keys()].filter((chart) => !chart.isConnected).forEach((chart) => figures.delete(chart));
+    observe(added);
+  });
   // What a part of the page works out first, charts of the same find kept.
   for (const name of ["htmx:load", "htmx:responseError", "htmx:sendError"]) {
     document.addEventListener(name, ({ detail }) => {

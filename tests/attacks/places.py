@@ -20,13 +20,13 @@ from django.utils.regex_helper import normalize
 from webapp.accounts.models import ApiToken, SavedView
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.cleanup.models import CleanupPlan
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.fleet.models import Cluster
 from webapp.growth.models import StorageQuota
 from webapp.incidents.models import Incident
+from webapp.lib.instants import epoch_ms
 from webapp.push.models import PushToken
 from webapp.reports.models import IncidentReport
 from webapp.storage.models import StorageRoot
@@ -195,7 +195,7 @@ def _known(place: Place, parameter: str) -> tuple[str, ...]:
     if parameter in ("cluster", "job_id", "checkpoint_id"):
         return (str(CheckpointFact.objects.values_list(parameter, flat=True).get()),)
     if parameter == "trigger":
-        return (str(trigger_ms(CheckpointFact.objects.values_list("trigger_time", flat=True).get())),)
+        return (str(epoch_ms(CheckpointFact.objects.values_list("trigger_time", flat=True).get())),)
     return {
         "rule_id": ("checkpoint.declined", "pressure.root"),
         "vertex_id": ("v1",),

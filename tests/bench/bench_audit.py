@@ -94,7 +94,9 @@ class Bench:
         asked = {"audit_id": name, "as_of": as_of.isoformat(), "roots": [root], "jobs": str(self.folder / "jobs.parquet")}
         run_dir = RunFiles(str(self.folder / name))
         with OnSpark(self.session, run_dir.uri) if self.session else nullcontext(Here()) as engine:
-            AuditRun(engine, Lake(str(self.folder / "lake")), run_dir, (audit_request.audit_of(asked),), previous).run()
+            AuditRun(
+                engine, Lake(str(self.folder / "lake")), run_dir, (audit_request.audit_of(asked),), [previous] if previous else []
+            ).run()
         assert run_dir.outputs["storage_live"].rows >= self.files // REFERRED_SHARE
         if previous:
             assert run_dir.outputs["storage_file"].rows >= self.files * (REFERRED_SHARE - 1) // REFERRED_SHARE - self.jobs

@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from tests.e2e.stored import CHECKPOINT, OTHER, ROOT
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.findings.models import Finding
+from webapp.lib.instants import epoch_ms
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -35,7 +35,7 @@ def address(path):
     if not path.startswith("checkpoint"):
         return path
     fact = CheckpointFact.objects.get(checkpoint_id=path.split()[1])
-    return f"{JOB}checkpoints/{fact.checkpoint_id}/{trigger_ms(fact.trigger_time)}/"
+    return f"{JOB}checkpoints/{fact.checkpoint_id}/{epoch_ms(fact.trigger_time)}/"
 
 
 def all_charts_drawn(page):

@@ -40,7 +40,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
         told = Told()
         told.finding = until(lambda: _with_threads(weir), 600, "a finding that says what threads did", ASK_AGAIN_S)
         told.page = weir.page(f"/findings/{told.finding['id']}/")[2]
-        told.starts = weir.manage("starts", CLUSTER, lab.job_id).stdout
+        told.starts = weir.manage("analyse", CLUSTER, lab.job_id, "starts").stdout
         yield told
 
 

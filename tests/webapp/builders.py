@@ -8,11 +8,10 @@ from webapp.accounts.models import User
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding, FindingSight
-from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.pressure.models import PressureWindow
 from webapp.replication.models import Replica, ReplicaRound
-from webapp.starts.models import JobStart
 
 T0 = datetime(2026, 3, 1, 4, 10, tzinfo=UTC)
 _numbers = itertools.count(1)

@@ -14,6 +14,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import UNKNOWN, duration_text
+from webapp.lib.samples import samples_of
 from webapp.lib.translations import gettext_lazy as _
 
 HISTORY = timedelta(days=7)
@@ -26,6 +27,7 @@ MODEL_SUCCESS, MODEL_TASKS = 0.9999, 5_000
 FLEET_MINIMUM = "checkpoint.too_frequent.fleet_minimum_interval_s"
 LONGEST_TARGET_S = 86_400
 _COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
+_WHO = ("declines", "not_acknowledged")
 _MS = timedelta(milliseconds=1)
 
 
@@ -118,28 +120,10 @@ def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
     own = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, trigger_time__gt=end - HISTORY, trigger_time__lte=end)
     newest = own.order_by("-trigger_time", "-id")
     given = newest.filter(Q(outcome="declined") | Q(outcome="expired"))
-    who = {
-        (number, trigger): (tuple(declines or ()), tuple(silent or ()))
-        for number, trigger, declines, silent in given.values_list("checkpoint_id", "trigger_time", "declines", "not_acknowledged")[
-            :MOST_CHECKPOINTS
-        ]
-    }
-    nobody: tuple[tuple[()], tuple[()]] = ((), ())
-    samples = []
-    for number, trigger, outcome, is_savepoint, lasted_ms in newest.values_list(*_COLUMNS)[:MOST_CHECKPOINTS]:
-        declines, silent = who.get((number, trigger), nobody)
-        samples.append(
-            CheckpointSample(
-                number,
-                round(trigger.timestamp() * 1000),
-                outcome,
-                is_savepoint=is_savepoint,
-                end_to_end_ms=lasted_ms,
-                declines=declines,
-                not_acknowledged=silent,
-            )
-        )
-    return samples
+    failed = samples_of(CheckpointSample, given[:MOST_CHECKPOINTS], *_COLUMNS, *_WHO)
+    who = {(one.checkpoint_id, one.trigger_time_ms): one for one in failed}
+    read = samples_of(CheckpointSample, newest[:MOST_CHECKPOINTS], *_COLUMNS)
+    return [who.get((one.checkpoint_id, one.trigger_time_ms), one) for one in read]
 
 
 def _in_force(job: JobCurrent, limits: Limits) -> InForce:

@@ -13,6 +13,7 @@ from webapp.checkpoints.models import CheckpointFact, SizeTrend
 from webapp.fleet.attempts import began_at
 from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.instants import epoch_ms
+from webapp.lib.samples import in_ms
 
 MOST_CHECKPOINTS = 2_000
 """The newest; the slope is one through 60 of them."""
@@ -31,11 +32,11 @@ def trend_of(job: JobCurrent, attempts: Sequence[JobCurrent] = (), until: dateti
     if until is not None:
         completed, changes = completed.filter(trigger_time__lte=until), changes.filter(at__lte=until)
     rows = [
-        dict(zip(_COLUMNS, row, strict=True)) | {"outcome": "completed", "is_savepoint": False}
-        for row in completed.order_by("-trigger_time", "-id").values_list(*_COLUMNS)[:MOST_CHECKPOINTS]
+        row | {"outcome": "completed", "is_savepoint": False}
+        for row in completed.order_by("-trigger_time", "-id").values(*_COLUMNS)[:MOST_CHECKPOINTS]
     ]
     noted = list(changes.order_by("-at").values_list("job_id", "kind", "at")[:MOST_CHANGES])
-    found = size_trend([_in_ms(row) for row in rows], _cuts(line, rows, noted))
+    found = size_trend(map(in_ms, rows), _cuts(line, rows, noted))
     return SizeTrend(cluster=job.cluster, job_id=job.job_id, **_instants(found)) if found else None
 
 
@@ -54,10 +55,6 @@ def _cuts(
             yield {"kind": kind, "at": epoch_ms(at)}
     for job_id in first.keys() - restored:
         yield {"kind": "restart", "at": epoch_ms(began_at(line[job_id]) or first[job_id])}
-
-
-def _in_ms(row: dict[str, Any]) -> dict[str, Any]:
-    return row | {name: None if row[name] is None else epoch_ms(row[name]) for name in ("trigger_time", "end_time", "as_of")}
 
 
 def _instants(found: dict[str, Any]) -> dict[str, Any]:

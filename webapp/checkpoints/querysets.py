@@ -16,6 +16,7 @@ from webapp.charts.downsample import MOST_BARS, MOST_POINTS
 from webapp.charts.sizes import SizePoint, Sizes
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.worst_in_time import Wanted, worst_in_time
+from webapp.lib.instants import epoch_ms
 
 BAR_FIELDS = (
     "checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms", "end_time", "slowest_start_delay_ms",
@@ -114,17 +115,13 @@ def export_rows(facts: Any, columns: tuple[str, ...]) -> Iterator[dict[str, Any]
     yield from facts.order_by("-trigger_time", "-id").values(*columns).iterator(chunk_size=1_000)
 
 
-def trigger_ms(trigger_time: datetime) -> int:
-    """Part of a checkpoint's address: ids repeat where a job with a fixed id is submitted again."""
-    return round(trigger_time.timestamp() * 1000)
-
-
 def links(cluster: str) -> Callable[[str, int, datetime], str]:
-    """Addresses of checkpoints of jobs of a cluster."""
+    """Addresses of checkpoints of jobs of a cluster. Each has its trigger, too: ids repeat where
+    a job with a fixed id is submitted again."""
 
     # One reverse for thousands of links; it is most of the cost of a link.
     @cache
     def base(job_id: str) -> str:
         return reverse("job", args=(cluster, job_id))
 
-    return lambda job_id, number, trigger: f"{base(job_id)}checkpoints/{number}/{trigger_ms(trigger)}/"
+    return lambda job_id, number, trigger: f"{base(job_id)}checkpoints/{number}/{epoch_ms(trigger)}/"

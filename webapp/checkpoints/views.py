@@ -16,7 +16,6 @@ from webapp.checkpoints.comparison import compared
 from webapp.checkpoints.logged_parts import KINDS, completed_by_log, read_logged_parts
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.parts import SubtaskPart
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.checkpoints.replicated import replicated_at
 from webapp.checkpoints.subtask_hosts import read_hosts
 from webapp.checkpoints.subtasks import read_parts
@@ -25,7 +24,7 @@ from webapp.config.row_retention import routine
 from webapp.fleet.attempts import ids_of_line
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
-from webapp.lib.instants import drawable
+from webapp.lib.instants import drawable, epoch_ms
 from webapp.lib.list_pages import page_number
 from webapp.lib.row_numbers import LARGEST
 
@@ -43,7 +42,7 @@ def by_id(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int) -
     found = found or own.filter(job_id__in=ids_of_line(cluster, job_id)).order_by("-trigger_time").first()
     if found is None:
         raise Http404(f"No checkpoint {checkpoint_id} of this job is known; routine ones are kept {routine().days} days.")
-    return redirect("checkpoint", cluster, found.job_id, checkpoint_id, trigger_ms(found.trigger_time))
+    return redirect("checkpoint", cluster, found.job_id, checkpoint_id, epoch_ms(found.trigger_time))
 
 
 def go(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
@@ -168,4 +167,4 @@ def _around(fact: CheckpointFact) -> dict[str, datetime]:
 
 
 def _link(fact: CheckpointFact | None) -> tuple[int, int] | None:
-    return (fact.checkpoint_id, trigger_ms(fact.trigger_time)) if fact else None
+    return (fact.checkpoint_id, epoch_ms(fact.trigger_time)) if fact else None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from spark_jobs.audit_tables import STORAGE_FILE, STORAGE_REFERENCE
+from spark_jobs.audit_tables import PENDING, STORAGE_FILE, STORAGE_REFERENCE
 from webapp.cleanup.planning import sort_roots
 from webapp.cleanup.recheck import FreshAudit
 from webapp.storage.auditing import audit_request, loading
@@ -12,7 +12,7 @@ from webapp.storage.auditing.audit_run import audit
 from webapp.storage.choices import AuditPurpose
 from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.work.lease import Lease
-from webapp.work.run_files import file_uris
+from webapp.work.run_files import file_uris, state_uris
 from webapp.work.runs import RunRecord
 
 
@@ -51,5 +51,6 @@ def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
         as_of=row.as_of,
         verdict_files=file_uris(found, STORAGE_FILE.name),
         reference_files=file_uris(found, STORAGE_REFERENCE.name),
+        pending_files=state_uris(found, PENDING),
         not_cleanable={root.uri: root.reasons for root in withheld},
     )

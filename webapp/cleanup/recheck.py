@@ -21,6 +21,8 @@ class FreshAudit:
     verdict_files: Sequence[str]
     reference_files: Sequence[str] = ()
     not_cleanable: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    pending_files: Sequence[str] = ()
+    """References of checkpoints that earlier audits read and this one did not, of files of which it does not tell."""
 
 
 class Recheck(Protocol):

@@ -23,14 +23,14 @@ References = Mapping[str, Sequence[Reference]]
 
 
 def references_in(audit: FreshAudit, planned: PlannedPaths, leaving: Collection[str] = ()) -> References:
-    """Of any checkpoint that the audit read, but those that are ``leaving``, to files with a name of the plan."""
+    """To files with a name of the plan: of any checkpoint that the audit read, but those that are ``leaving``, and of those
+    of earlier audits that nobody knows to be needed no more."""
     found: dict[str, dict[str, Reference]] = {}
     going = pa.array(sorted(leaving), pa.string())
-    for file in audit.reference_files:
+    for file in (*audit.reference_files, *audit.pending_files):
         with fsspec.open(file, "rb") as stream:
-            for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=["audit_id", "metadata_path", "path"]):
-                staying = pc.invert(pc.is_in(batch["metadata_path"].cast("string"), going))
-                batch = batch.filter(pc.and_(pc.equal(batch["audit_id"], audit.audit_id), staying))
+            for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=["metadata_path", "path"]):
+                batch = batch.filter(pc.invert(pc.is_in(batch["metadata_path"].cast("string"), going)))
                 paths = batch["path"].cast("string")
                 for row in batch.filter(pc.is_in(paths, pa.array(planned.among(paths), pa.string()))).to_pylist():
                     found.setdefault(name_of(row["path"]), {})[row["path"]] = Reference(row["path"], row["metadata_path"])

@@ -14,6 +14,7 @@ from webapp.findings.models import Finding
 from webapp.findings.overrides import limits_of
 from webapp.findings.watched import keep
 from webapp.fleet.models import Cluster
+from webapp.lib.instants import epoch_ms
 
 RULE = "collect.blind"
 REST = "rest"
@@ -25,7 +26,7 @@ def watch(now: datetime) -> None:
     read = ("name", "last_success_at", "created_at", "last_error", "last_collected_at", "consecutive_failures", "operator")
     for cluster in Cluster.objects.meant_to_run().only(*read):
         gap = gap_of(cluster)
-        window = JobWindow(cluster.name, "", _ms(now), _ms(now - timedelta(minutes=1)), gaps=(gap,) if gap else ())
+        window = JobWindow(cluster.name, "", epoch_ms(now), epoch_ms(now - timedelta(minutes=1)), gaps=(gap,) if gap else ())
         for found in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
             keep(standing.pop((cluster.name, found.subject_id), None), cluster.name, finding_to_plain(found), now)
     marks.close([one.pk for one in standing.values()], now)
@@ -52,8 +53,4 @@ def gap_of(cluster: Cluster) -> SourceGap | None:
     if cycles < 1:
         return None
     said = f"Its operator says: {cluster.operator_said}." if cluster.operator_said else ""
-    return SourceGap(REST, _ms(since), cycles, " ".join(filter(None, (cluster.last_error, said))) or None)
-
-
-def _ms(at: datetime) -> int:
-    return round(at.timestamp() * 1000)
+    return SourceGap(REST, epoch_ms(since), cycles, " ".join(filter(None, (cluster.last_error, said))) or None)

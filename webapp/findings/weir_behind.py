@@ -13,6 +13,7 @@ from webapp.findings.models import Finding
 from webapp.findings.overrides import limits_of
 from webapp.findings.watched import keep
 from webapp.freshness import alarms, disk_budget
+from webapp.lib.instants import epoch_ms
 from webapp.work.keys import COLLECT, CYCLE
 from webapp.work.models import DueWork, Heartbeat, PipelineAlarm
 
@@ -36,11 +37,7 @@ def _stages(now: datetime, standing: set[str]) -> Iterator[StageProgress]:
         since = row.last_success_at or row.created_at or runs_since
         if row.key not in standing:
             since = max(since, runs_since)
-        yield StageProgress(row.key, _ms(now), _ms(since), row.last_error or "")
+        yield StageProgress(row.key, epoch_ms(now), epoch_ms(since), row.last_error or "")
     stopped = PipelineAlarm.objects.filter(code=disk_budget.CODE, cleared_at__isnull=True).order_by("since").first()
     if stopped is not None:
-        yield StageProgress(DISK, _ms(now), _ms(stopped.since), stopped.detail)
-
-
-def _ms(at: datetime) -> int:
-    return round(at.timestamp() * 1000)
+        yield StageProgress(DISK, epoch_ms(now), epoch_ms(stopped.since), stopped.detail)

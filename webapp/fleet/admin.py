@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from webapp.config.readonly_admin import ReadOnlyAdmin
-from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.models.cluster import SECRETS
 
 
@@ -37,4 +37,10 @@ class JobExceptionAdmin(ReadOnlyAdmin):
 @admin.register(JobAnnotation)
 class JobAnnotationAdmin(ReadOnlyAdmin):
     list_display = ("at", "cluster", "job_id", "kind", "label")
+    search_fields = ("job_id",)
+
+
+@admin.register(JobStart)
+class JobStartAdmin(ReadOnlyAdmin):
+    list_display = ("at", "kind", "cluster", "job_id", "total_ms", "tasks", "stragglers")
     search_fields = ("job_id",)

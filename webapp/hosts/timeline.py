@@ -8,10 +8,10 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.findings.models import Finding
 from webapp.hosts.lookup import HostJob, called, jobs_called
 from webapp.hosts.models import HostEvent
+from webapp.lib.instants import epoch_ms
 from webapp.messages.rendering import localised
 
 MOST_MOMENTS = 200
@@ -65,7 +65,7 @@ def _happened(rows: Sequence[HostEvent]) -> Iterator[Moment]:
     for (_, kind, *_), same in alike.items():
         one = same[0]
         jobs = tuple((row.cluster, row.job_id, called(known, row)) for row in same)
-        triggered = trigger_ms(one.trigger_time) if one.trigger_time else None
+        triggered = epoch_ms(one.trigger_time) if one.trigger_time else None
         title, detail = _words(one)
         tone = "warn" if kind == "expired" else "crit"
         yield Moment(one.at, tone, title, detail, jobs, one.taskmanager_id or "", one.checkpoint_id, triggered)

@@ -20,7 +20,7 @@ from webapp.findings.folding import OCCURRENCES_KEPT
 from webapp.findings.models import Finding, FindingSight, JobJudgement, WithdrawnFinding
 from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.growth.models import ClusterDay, StoredDay
 from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost
@@ -28,7 +28,6 @@ from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.lib.translations import gettext_lazy as _
 from webapp.pressure.models import PressureWindow
-from webapp.starts.models import JobStart
 from webapp.storage.auditing import audit_retention
 from webapp.threads.models import StartingThread, ThreadDump
 from webapp.work.lease import Lease

@@ -8,12 +8,11 @@ from django.db import models
 from spark_jobs.serving import SERVING_TABLES, ServingTable
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.findings.models import FindingSight, JobJudgement
-from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.pressure.models import PressureWindow
-from webapp.starts.models import JobStart
 from webapp.work.models import SkippedInput
 from webapp.work.upserts import Row
 

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from spark_jobs.serving import JOB_CURRENT
 from webapp.checkpoints.api.views import SizeTrendSerializer
 from webapp.checkpoints.flink_counters import Counters, Counts, counters_of
 from webapp.checkpoints.line_trend import trend_of
@@ -70,7 +71,7 @@ class JobDetailSerializer(JobSerializer):
         return CountersSerializer(counters).data if counters else None
 
     class Meta:
-        model = JobCurrent
+        model, table = JobCurrent, JOB_CURRENT
         exclude = ("id", "trouble")
 
 

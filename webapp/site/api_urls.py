@@ -21,11 +21,9 @@ from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
 from webapp.pressure import api_urls as pressure
 from webapp.push import api_urls as push
-from webapp.recovery import api_urls as recovery
 from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
 from webapp.site.api_job import JobDetailView
-from webapp.starts import api_urls as starts
 from webapp.storage import api_urls as storage
 from webapp.threads import api_urls as threads
 from webapp.triage import api_urls as triage
@@ -57,9 +55,7 @@ urlpatterns = [
     *fleet.urlpatterns,
     *push.urlpatterns,
     *analyses_api(),
-    *recovery.urlpatterns,
     *replication.urlpatterns,
-    *starts.urlpatterns,
     *hosts.urlpatterns,
     *threads.urlpatterns,
     *delivery.urlpatterns,

@@ -11,12 +11,12 @@ from django.utils.translation import gettext
 from ingest.replay.shipped import ROOTS
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.findings.models import Finding
 from webapp.fleet.demo import LABEL, LABEL_VALUE
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.sorting import WORST_FIRST
 from webapp.lib.filters import words
+from webapp.lib.instants import epoch_ms
 from webapp.lib.quantities import bytes_text
 from webapp.storage.newest_audits import latest
 
@@ -58,7 +58,7 @@ def _failed(names: Sequence[str], seen: Collection[str]) -> Stop | None:
     found = found or CheckpointFact.objects.filter(cluster__in=names, outcome__in=FAILED_OUTCOMES).order_by("-trigger_time").first()
     if not found:
         return None
-    url = reverse("checkpoint", args=(found.cluster, found.job_id, found.checkpoint_id, trigger_ms(found.trigger_time)))
+    url = reverse("checkpoint", args=(found.cluster, found.job_id, found.checkpoint_id, epoch_ms(found.trigger_time)))
     return Stop("checkpoint", gettext("Failed checkpoint"), f"{found.checkpoint_id} {words(found.outcome)}", url, "checkpoint" in seen)
 
 

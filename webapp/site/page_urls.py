@@ -19,6 +19,7 @@ FLEET = MenuEntry(
         "replication",
         "placement",
         "recovery",
+        "one-task-fails",
         "filesystem-calls",
         "starts",
         "resources",

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from webapp.lib.instants import epoch_ms
+
 COUNTED = ("attempt", "records_in", "records_out")
 Sample = Mapping[str, Any]
 
@@ -29,7 +31,7 @@ def _answer(sample: Sample) -> dict[str, Any] | None:
             found[name].append(value if known else None)
     if all(attempt is None for attempt in found["attempt"]):
         return None
-    return {"at": round(sample["counted_at"].timestamp() * 1000), **found}
+    return {"at": epoch_ms(sample["counted_at"]), **found}
 
 
 def _has_attempts(answer: Mapping[str, Any], attempts: Sequence[int | None]) -> bool:

@@ -4,13 +4,13 @@ Bounded in minutes, rows and samples. Full state per subtask is not read: a rule
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.registry import events_read
@@ -18,16 +18,16 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, OF_SUBTASKS, WINDOW_MS, Timed
 from spark_jobs.fold.endings import STATE_CHANGED
-from spark_jobs.fold.history import History, in_order
+from spark_jobs.fold.history import History, in_order, sample
 from spark_jobs.fold.rule_evaluation import with_recovery_point
 from spark_jobs.fold.taskmanagers import COLUMNS, TaskManagerHistory, restarts_of
 from spark_jobs.fold.windows import job_windows
 from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTrend
-from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.hosts.taskmanager_samples import read_of_job
 from webapp.lib.instants import epoch_ms
+from webapp.lib.samples import in_ms, rows_of, samples_of
 from webapp.pressure.models import PressureWindow
-from webapp.starts.models import JobStart
 from webapp.storage.recovery import recovery_point_of
 from webapp.what_if.past_gauges import read_gauges
 from webapp.what_if.vertex_samples import Windows, read_vertex_windows
@@ -71,8 +71,8 @@ class _Known:
     def __init__(self, job: JobCurrent, start: datetime, end: datetime, gauges: Timed) -> None:
         own = {"cluster": job.cluster, "job_id": job.job_id}
         self.job = job
-        self.start_ms, self.end_ms = _ms(start) or 0, _ms(end) or 0
-        self.newest_ms = min(_ms(job.judged_at or job.as_of) or self.end_ms, self.end_ms)
+        self.start_ms, self.end_ms = epoch_ms(start), epoch_ms(end)
+        self.newest_ms = min(epoch_ms(job.judged_at or job.as_of), self.end_ms)
         facts = CheckpointFact.objects.filter(**own, trigger_time__lte=end).order_by("-trigger_time", "-id")[:MOST_FACTS]
         marks = JobAnnotation.objects.filter(**own, at__lte=end).order_by("-at", "-id")[:MOST_FACTS]
         thrown = JobException.objects.filter(**own, ts__lte=end).order_by("-ts", "-id")[:MOST_FACTS]
@@ -84,29 +84,26 @@ class _Known:
         measured = PressureWindow.objects.filter(**own, window_start__gte=start - LOOK_BACK, window_start__lte=end)
         read = CheckpointUpload.objects.filter(**own, as_of__lte=end).order_by("-as_of", "-id")[:MOST_FACTS]
         self.history = History(
-            checkpoints=_timed((_checkpoint(fact) for fact in facts), "trigger_time_ms"),
-            annotations=_timed(
-                (samples.Annotation(_ms(mark.at) or 0, mark.kind, mark.subject, mark.label, mark.detail or {}) for mark in marks), "at_ms"
-            ),
-            starts=_timed(map(_start, began), "running_at_ms"),
-            failures=_timed((_failure(one) for one in thrown), "at_ms"),
-            events=_timed((one for one in events if one.rule_kind in events_read()), "at_ms"),
+            checkpoints=_timed(samples.CheckpointSample, facts, "trigger_time"),
+            annotations=_timed(samples.Annotation, marks, "at"),
+            starts=_timed(samples.JobStart, began, "running_at"),
+            failures=_timed(samples.JobFailure, thrown, "ts"),
+            events=in_order([(one.at_ms, one) for one in events if one.rule_kind in events_read()], MOST_FACTS),
             # In the order in which they became known: a window sees none from after it.
-            uploads=in_order([(_ms(one.as_of) or 0, _upload(one)) for one in read]),
+            uploads=_timed(samples.UploadedFiles, read, "as_of"),
             gauges=gauges,
-            past=_timed((_past(row) for row in measured.order_by("-window_start").values(*_PAST)[:MOST_PRESSURE]), "window_start_ms"),
+            past=_timed(samples.VertexPast, measured.order_by("-window_start")[:MOST_PRESSURE], "window_start"),
             states=_states(job, events),
             vertex_states=(),
         )
         self.taskmanagers = TaskManagerHistory()
         self.recovery_point = recovery_point_of(job.cluster, job.job_id)
-        self.trend = _trend(SizeTrend.objects.filter(**own).first())
+        self.trend = next(samples_of(samples.SizeTrend, SizeTrend.objects.filter(**own)[:1]), None)
 
     def read_taskmanagers(self, end: datetime) -> None:
         start = datetime.fromtimestamp(self.start_ms / 1000, UTC) - LOOK_BACK
         rows = read_of_job(self.job.cluster, self.job.job_id, start, end, COLUMNS)
-        in_ms = [{**row, "ts": _ms(row["ts"])} for row in rows]
-        self.taskmanagers = TaskManagerHistory(in_ms, restarts_of(self.history.states))
+        self.taskmanagers = TaskManagerHistory(list(map(in_ms, rows)), restarts_of(self.history.states))
 
     def starts(self, vertices: Windows) -> list[int]:
         """Starts of the minutes that something falls into."""
@@ -119,11 +116,8 @@ class _Known:
 
     def windows(self, starts: Sequence[int], vertices: Windows) -> list[JobWindow]:
         job = self.job
-        current = {
-            "name": job.name, "state": job.state, "start_time": _ms(job.start_time), "end_time": _ms(job.end_time),
-            "flink_version": job.flink_version, "graph": job.graph,
-            "checkpoint_config": job.checkpoint_config,
-        }  # fmt: skip
+        read = ("name", "state", "start_time", "end_time", "flink_version", "graph", "checkpoint_config")
+        current = in_ms({name: getattr(job, name) for name in read})
         made = job_windows(job.cluster, job.job_id, starts, self.newest_ms, current, self.trend, vertices, self.history, self.taskmanagers)
         return [with_recovery_point(window, self.recovery_point) for window in made]
 
@@ -142,56 +136,11 @@ def _states(job: JobCurrent, events: Iterable[samples.LogEvent]) -> list[tuple[i
     return sorted(known | logged)
 
 
-_PAST = ("vertex_id", "window_start", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share", "busy_share")
-_FACT_NAMES = {field.name for field in CheckpointFact._meta.fields}
-
-
-def _timed(rows: Iterable[Any], at: str) -> Timed:
-    return in_order([(getattr(row, at), row) for row in rows], most=MOST_FACTS)
-
-
-def _checkpoint(fact: CheckpointFact) -> samples.CheckpointSample:
-    values: dict[str, Any] = {}
-    for field in fields(samples.CheckpointSample):
-        name = field.name.removesuffix("_time_ms") + "_time" if field.name in ("trigger_time_ms", "end_time_ms") else field.name
-        if name in _FACT_NAMES:
-            value = getattr(fact, name)
-            values[field.name] = _ms(value) if isinstance(value, datetime) else tuple(value) if isinstance(value, list) else value
-    return samples.CheckpointSample(**{name: value for name, value in values.items() if value is not None})
-
-
-def _upload(one: CheckpointUpload) -> samples.UploadedFiles:
-    same = ("checkpoint_id", "compared_with", "kept_bytes", "same_name_bytes", "new_name_bytes")
-    return samples.UploadedFiles(trigger_time_ms=_ms(one.trigger_time) or 0, **{name: getattr(one, name) for name in same})
-
-
-def _failure(one: JobException) -> samples.JobFailure:
-    return samples.JobFailure(_ms(one.ts) or 0, one.exception_name, one.task, one.host, one.taskmanager_id, one.is_root, one.stacktrace)
-
-
-def _start(one: JobStart) -> samples.JobStart:
-    same = {field.name: getattr(one, field.name) for field in fields(samples.JobStart) if not field.name.endswith("at_ms")}
-    return samples.JobStart(at_ms=_ms(one.at) or 0, begun_at_ms=_ms(one.begun_at), running_at_ms=_ms(one.running_at) or 0, **same)
+def _timed(part: type, rows: QuerySet[Any], at: str) -> Timed:
+    return in_order([(row[at], sample(part, row)) for row in rows_of(part, rows, at)], MOST_FACTS)
 
 
 def _event(one: LogEvent) -> samples.LogEvent:
     same = ("kind", "checkpoint_id", "vertex_id", "vertex_name", "subtask", "attempt", "host", "container", "reason")
-    event = samples.LogEvent(at_ms=_ms(one.ts) or 0, **{name: getattr(one, name) for name in same}, fields=one.fields or {})
+    event = samples.LogEvent(at_ms=epoch_ms(one.ts), **{name: getattr(one, name) for name in same}, fields=one.fields or {})
     return replace(event, message=(one.message or "")[:MESSAGE_CHARS] or None, detail=condensed(one.detail, DETAIL_CHARS) or None)
-
-
-def _past(row: dict[str, Any]) -> samples.VertexPast:
-    return samples.VertexPast(row.pop("vertex_id"), _ms(row.pop("window_start")) or 0, **row)
-
-
-def _trend(served: SizeTrend | None) -> samples.SizeTrend | None:
-    if served is None:
-        return None
-    same = [field.name for field in fields(samples.SizeTrend) if not field.name.endswith("_time_ms")]
-    return samples.SizeTrend(
-        from_time_ms=_ms(served.from_time), to_time_ms=_ms(served.to_time), **{name: getattr(served, name) for name in same}
-    )
-
-
-def _ms(at: datetime | None) -> int | None:
-    return None if at is None else epoch_ms(at)

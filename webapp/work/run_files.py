@@ -42,6 +42,11 @@ def file_uris(manifest: manifests.Manifest, table: str) -> list[str]:
     return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in output.files] if output else []
 
 
+def state_uris(manifest: manifests.Manifest, name: str) -> list[str]:
+    """Parquet files of what the next run starts from; none where the run left none of this name."""
+    return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in manifest.state.get(name, ())]
+
+
 def retracted_keys(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str, Any]]]:
     """Keys of rows that must go, in the same way."""
     for batch in retracted_of(manifest, table, SERVING_TABLES[table].key, ROWS_PER_BATCH):

@@ -75,7 +75,7 @@ class Auditor:
         audits = tuple(audit_request.audit_of(json.loads(json.dumps(self.completed(one)))) for one in asked)
         running = RunFiles(str(run_dir))
         with OnSpark(self.spark, running.uri) if self.spark else nullcontext(Here()) as engine:
-            AuditRun(engine, Lake(str(self.folder / "lake")), running, audits, self.previous, fresh=fresh).run()
+            AuditRun(engine, Lake(str(self.folder / "lake")), running, audits, [self.previous] if self.previous else [], fresh=fresh).run()
         at = audits[0].as_of
         manifests.write(Manifest(JOB, f"run-{self.runs}", {}, {}, running.outputs, running.state, at, at), str(run_dir))
         self.previous = manifests.read(f"{run_dir}/{manifests.NAME}")

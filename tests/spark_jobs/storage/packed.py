@@ -13,7 +13,7 @@ from spark_jobs.audit_here import Here
 from spark_jobs.parsed_metadata import found_anew
 from spark_jobs.storage import parsing, reading
 from spark_jobs.storage.audit import Inputs
-from spark_jobs.storage.carried import KNOWN_FILES, REFERRED
+from spark_jobs.storage.carried import KNOWN_FILES, LISTED, REFERRED
 from spark_jobs.storage.parsing import WANTED
 from spark_jobs.storage.path_facts import LISTING
 from spark_jobs.storage.plain import plain_rows
@@ -25,7 +25,9 @@ from tests.spark_jobs.storage.written import write
 
 def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World] = ()) -> Inputs:
     """Of worlds and of those whose ``_metadata`` are ``written`` below ``folder``, to be read."""
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("root", "file", "known_file", "job", "parsed", "doubt", "referred")}
+    rows: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("root", "file", "known_file", "job", "parsed", "doubt", "referred", "listed")
+    }
     for world in worlds:
         _pack(world, rows)
     for world in written:
@@ -39,6 +41,7 @@ def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World]
         parsed=Here().all(parsed, PARSED),
         known_files=pa.Table.from_pylist(rows["known_file"], KNOWN_FILES),
         earlier=pa.Table.from_pylist(rows["referred"], REFERRED),
+        listed=plain_rows(pa.Table.from_pylist(rows["listed"], LISTED)),
         spellings_of={},
     )
 
@@ -76,6 +79,13 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
             rows["file"].append(of | {"listed_path": file.path, "bytes": file.size, "modified": file.modified, "replication": copies})
         if file.first_seen:
             rows["known_file"].append(of | {"first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since})
+    if world.listed_at:
+        rows["listed"] += [{"root": root, "as_of": world.listed_at} for root in world.roots]
+    # When they were written is known of those that were listed.
+    rows["known_file"] += [
+        audit | {"root": world.root, "path": path, "modified": NOW, "first_seen_at": NOW - GUARD}
+        for path in sorted({gone for gone, _, _ in world.earlier if is_within(gone, world.root)} - world.never_listed)
+    ]
     rows["known_file"] += [
         audit | {"root": world.root_of(path), "path": path, "first_seen_at": at} for path, at in world.seen_again.items()
     ]

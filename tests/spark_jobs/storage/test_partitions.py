@@ -66,9 +66,7 @@ def test_a_root_without_any_checkpoint_is_audited(engine: Here | Partitions, fil
     paths = [f"s3://b/flink/{name}" for name in ("README", f"{'a' * 32}/shared/01234567-89ab-cdef-0123-456789abcdef")][:files]
     rows = [{"audit_id": "a", "root": root["root"], "path": path, "listed_path": path, "bytes": 5, "modified": NOW} for path in paths]
     nothing = inputs_of([], Path())
-    inputs = Inputs(
-        [root], [], [], pa.Table.from_pylist(rows, LISTING), nothing.parsed, nothing.known_files, nothing.earlier, nothing.spellings_of
-    )
+    inputs = replace(nothing, roots=[root], listing=pa.Table.from_pylist(rows, LISTING))
     judged = judge(inputs, engine)
     (figures,) = judged.tables["storage_root"].to_pylist()
     assert (figures["files"], figures["kept_files"], figures["cleanable"], figures["checkpoints"]) == (files, files, True, 0)

@@ -167,6 +167,26 @@ def a_file_whose_referrer_was_seen_discarded_may_be_an_orphan(scene: Scene) -> N
     scene.job.ended.append((5, True, True))
 
 
+@case("kept", "was_referred")
+def a_discard_proves_nothing_of_a_referrer_of_which_nobody_knows_when_it_was_written(scene: Scene) -> None:
+    gone = f"{scene.world.root}/{JOB}/chk-5/_metadata"
+    scene.world.earlier.append((gone, scene.file.path, True))
+    scene.world.never_listed.add(gone)
+    scene.job.ended.append((5, True, True))
+
+
+@case("kept", "was_unlisted")
+def a_file_that_an_audit_lacked_although_it_is_older_is_kept(scene: Scene) -> None:
+    scene.file.first_seen = scene.file.unreferenced_since = None
+    scene.world.listed_at = ago(96)
+
+
+@case("young", "age_guard")
+def a_file_that_may_have_been_uploaded_while_an_audit_listed_is_first_seen_now(scene: Scene) -> None:
+    scene.file.first_seen = scene.file.unreferenced_since = None
+    scene.world.listed_at = scene.file.modified + timedelta(hours=23)
+
+
 @case("kept", "referrer_unread")
 def a_file_is_kept_to_which_a_checkpoint_refers_below_what_is_no_root_any_more(scene: Scene) -> None:
     path = f"{scene.world.root}-before/{HEIR}/chk-5/_metadata"

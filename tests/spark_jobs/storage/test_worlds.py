@@ -109,6 +109,11 @@ def test_what_a_vanished_snapshot_referred_to_stays_unless_its_discard_was_seen(
                 assert path not in said.deletable, _where(one, gone, path)
 
 
+def test_what_an_earlier_audit_did_not_list_stays(worlds: Judged) -> None:
+    for one, said in worlds:
+        assert not one.lacked & said.deletable, _where(one)
+
+
 def test_task_owned_files_stay_while_their_job_or_its_successors_have_a_snapshot(worlds: Judged) -> None:
     for one, said in worlds:
         held = {snapshot.path for snapshot in one.snapshots if snapshot.exists and snapshot.listed}

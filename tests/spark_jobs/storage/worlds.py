@@ -105,10 +105,15 @@ class World:
     jobs: list[Job] = field(default_factory=list)
     earlier: list[tuple[str, str, bool]] = field(default_factory=list)
     """(_metadata that is gone, path it referred to, whether its discard was seen)"""
+    never_listed: set[str] = field(default_factory=set)
+    """Of these _metadata those that were read without having been listed."""
     unlisted: str = ""
     foreign: set[str] = field(default_factory=set)
     seen_again: dict[str, datetime] = field(default_factory=dict)
     """Path → when an audit first saw it under a second name."""
+    listed_at: datetime | None = None
+    """When an audit listed the roots and lacked ``lacked``, which no audit knows any more."""
+    lacked: set[str] = field(default_factory=set)
     second_root: str = ""
     """Another root: of other jobs and savepoints, or a second name of all that lies in the first (``aliased``)."""
     aliased: str = ""
@@ -165,6 +170,8 @@ class _Maker:
             self.unlist_something()
         if not self.world.second_root and self.chance(0.1):
             self.alias_everything()
+        if self.chance(0.1):
+            self.list_short()
         return self.world
 
     # Files
@@ -424,6 +431,14 @@ class _Maker:
                 snapshot.written = {path: second(written) for path, written in snapshot.written.items()}
             if second(snapshot.path) in world.files:
                 world.snapshots.append(replace(snapshot, path=second(snapshot.path), written=dict(snapshot.written)))
+
+    def list_short(self) -> None:
+        """An audit between lacked the directory of a job, without an error; nobody knows who referred to it."""
+        directory, self.world.listed_at = self.directory(self.rng.choice(self.world.jobs)), ago(48)
+        for path, file in self.world.files.items():
+            if is_within(path, directory) and file.first_seen and file.modified and file.modified < ago(72):
+                self.world.files[path] = replace(file, first_seen=None, unreferenced_since=None, surely_dead=False)
+                self.world.lacked.add(path)
 
     def unlist_something(self) -> None:
         job = self.rng.choice(self.world.jobs)

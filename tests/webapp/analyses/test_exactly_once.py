@@ -19,8 +19,7 @@ from tests.webapp.analyses.answers import advice_of, facts_of, tables_of
 from tests.webapp.builders import cluster, job
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import ThresholdOverride
-from webapp.fleet.models import JobCurrent, LogEvent
-from webapp.starts.models import JobStart
+from webapp.fleet.models import JobCurrent, JobStart, LogEvent
 
 pytestmark = pytest.mark.django_db
 

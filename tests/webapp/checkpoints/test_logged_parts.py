@@ -16,8 +16,8 @@ from tests.webapp.builders import cluster, fact, job
 from tests.webapp.checkpoints.logged import served_events
 from webapp.checkpoints.logged_parts import BACKEND_SYNC, KINDS, completed_by_log, logged_parts
 from webapp.checkpoints.parts import SubtaskPart
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import LogEvent
+from webapp.lib.instants import epoch_ms
 
 BACKEND = re.compile(r"/chk-(\d+), .*, synchronous part\) in thread Thread\[(.+) \((\d+)/\d+\)#0,5,Flink Task Threads\] took (\d+) ms")
 
@@ -114,7 +114,7 @@ def test_the_page_shows_them_from_the_log(viewer) -> None:
         )
         for event in served_events("1.20.5/A")[job_id, number]
     )
-    shown = viewer.get(reverse("checkpoint", args=(of.cluster, job_id, number, trigger_ms(one.trigger_time))))
+    shown = viewer.get(reverse("checkpoint", args=(of.cluster, job_id, number, epoch_ms(one.trigger_time))))
     text = shown.content.decode()
     subtasks = [(vertex, subtask) for vertex, of_vertex in known.subtasks.items() for subtask in of_vertex]
     assert text.count('<span class="chip">from the log</span></td>') == len(subtasks) == 10

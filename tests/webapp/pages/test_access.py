@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.builders import cluster, fact, job
-from webapp.checkpoints.querysets import trigger_ms
+from webapp.lib.instants import epoch_ms
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +20,7 @@ def _pages():
     return [
         *(reverse(name) for name in names),
         *(reverse(name, args=(of.cluster, of.job_id)) for name in job_pages),
-        reverse("checkpoint", args=(of.cluster, of.job_id, 1, trigger_ms(one.trigger_time))),
+        reverse("checkpoint", args=(of.cluster, of.job_id, 1, epoch_ms(one.trigger_time))),
         reverse("fleet-export", args=("csv",)),
         reverse("job-checkpoints-export", args=(of.cluster, of.job_id, "json")),
         reverse("pipeline-skipped-export", args=("csv",)),

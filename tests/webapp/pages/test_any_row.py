@@ -13,8 +13,8 @@ from tests.webapp.alerting import builders as alerts
 from tests.webapp.builders import cluster, event, exception, expired, fact, finding, job, sights
 from tests.webapp.storage.builders import audit, job_storage, root, root_figures
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import JobCurrent
+from webapp.lib.instants import epoch_ms
 
 pytestmark = pytest.mark.django_db
 
@@ -98,7 +98,7 @@ def test_times_at_the_ends_of_the_calendar_cost_no_page(viewer, at):
             assert viewer.get(reverse(name, args=where)).status_code == 200, name
         assert viewer.get(f"/api/v1/checkpoints/?job_id={of.job_id}").status_code == 200
     for found in CheckpointFact.objects.all():
-        assert viewer.get(reverse("checkpoint", args=(found.cluster, found.job_id, found.checkpoint_id, trigger_ms(at)))).status_code == 200
+        assert viewer.get(reverse("checkpoint", args=(found.cluster, found.job_id, found.checkpoint_id, epoch_ms(at)))).status_code == 200
 
 
 @pytest.mark.parametrize("number", [-1, -(2**63), 2**63 - 1])

@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.builders import annotation, cluster, declined, expired, fact, finding, job
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.checkpoints.reasons import WORDS, next_step
+from webapp.lib.instants import epoch_ms
 
 pytestmark = pytest.mark.django_db
 QUERIES = 22
@@ -27,7 +27,7 @@ def of(now):
 
 
 def url(one):
-    return reverse("checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, trigger_ms(one.trigger_time)))
+    return reverse("checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, epoch_ms(one.trigger_time)))
 
 
 def cause(client, one):
@@ -127,7 +127,7 @@ def test_a_full_upload_is_explained_by_its_finding(viewer, of, now):
     one = fact(of, 8, now - timedelta(minutes=1))
     finding(
         of, "checkpoint.full_after_savepoint", now - timedelta(minutes=1), severity="warning", subject_kind="checkpoint",
-        subject_id=f"{trigger_ms(one.trigger_time)}", subject="checkpoint 8", title="Checkpoint 8 uploaded everything again",
+        subject_id=f"{epoch_ms(one.trigger_time)}", subject="checkpoint 8", title="Checkpoint 8 uploaded everything again",
         data={"checkpoints": [8]}, lasted=timedelta(0),
     )  # fmt: skip
     told = cause(viewer, one)

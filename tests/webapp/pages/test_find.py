@@ -11,7 +11,7 @@ from django.utils import timezone
 from ingest.flink_logs.patterns import PATTERNS, UNREAD
 from tests.webapp.builders import cluster, fact, job
 from tests.webapp.hosts.builders import runs_on
-from webapp.checkpoints.querysets import trigger_ms
+from webapp.lib.instants import epoch_ms
 from webapp.site.palette.hits import MOST_OF_GROUP
 from webapp.site.palette.log_lines import log_lines
 
@@ -45,7 +45,7 @@ def test_a_number_behind_a_name_leads_to_that_checkpoint_of_the_jobs_that_have_i
     one, other = job(at=now, name="payments-enrich"), job(at=now, name="payments-out", job_id="d" * 32)
     kept = fact(one, 41, now)
     fact(other, 40, now)
-    address = f"/jobs/{one.cluster}/{one.job_id}/checkpoints/41/{trigger_ms(kept.trigger_time)}/"
+    address = f"/jobs/{one.cluster}/{one.job_id}/checkpoints/41/{epoch_ms(kept.trigger_time)}/"
     for text in ("payments 41", "payments #41", "payments chk-41"):
         assert found(viewer, text)["Checkpoints"][0] == [("payments-enrich, checkpoint 41", address)]
     assert viewer.get(address).status_code == 200

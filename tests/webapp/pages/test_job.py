@@ -19,8 +19,8 @@ from tests.webapp.builders import GRAPH, T0, annotation, cluster, declined, even
 from tests.webapp.storage.builders import audit, job_storage, root_figures
 from webapp.checkpoints import outages
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import Cluster
+from webapp.lib.instants import epoch_ms
 
 pytestmark = pytest.mark.django_db
 QUERIES = 26
@@ -44,7 +44,7 @@ def url(of, name="job"):
 
 
 def checkpoint_url(one):
-    return reverse("checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, trigger_ms(one.trigger_time)))
+    return reverse("checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, epoch_ms(one.trigger_time)))
 
 
 def chart(client, of, name, **parameters):

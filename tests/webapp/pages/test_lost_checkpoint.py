@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from tests.webapp.builders import cluster, expired, fact, job
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.querysets import bars, trigger_ms
+from webapp.checkpoints.querysets import bars
 from webapp.checkpoints.subtasks import parts_of
+from webapp.lib.instants import epoch_ms
 
 pytestmark = pytest.mark.django_db
 SILENT = [{"vertex_id": "e", "vertex_name": "enrich", "subtasks": [1, 2, 3], "count": 3, "hosts": ["tm-2"]}]
@@ -24,7 +25,7 @@ def of():
 
 
 def page(client, one):
-    return client.get(reverse("checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, trigger_ms(one.trigger_time))))
+    return client.get(reverse("checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, epoch_ms(one.trigger_time))))
 
 
 def test_a_lost_checkpoint_names_those_that_never_acknowledged(viewer, of):

@@ -16,11 +16,10 @@ from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import Finding
-from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.hosts.models import HostEvent
 from webapp.incidents.models import Incident
 from webapp.pressure.models import PressureWindow
-from webapp.starts.models import JobStart
 from webapp.storage.models import JobStorage, RootFigures, StorageAudit
 
 pytestmark = pytest.mark.django_db

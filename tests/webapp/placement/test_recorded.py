@@ -123,16 +123,6 @@ def test_a_report_has_an_uneven_placement_and_no_even_one(recording, is_there, h
     assert ("Placement" in titles) is is_there
 
 
-def test_a_taskmanager_that_may_be_lost_is_named_with_its_host_on_the_recovery_page(viewer, home):
-    (job,) = taken_up(L2, home)
-    losses = re.split('id="loss-title"', viewer.get(reverse("recovery", args=(job.cluster, job.job_id))).content.decode())[1].partition(
-        "</table>"
-    )[0]
-    for one in placement(job).taskmanagers:
-        (row,) = [row for row in losses.split("<tr>") if f'"mono">{one.taskmanager_id}<' in row]
-        assert one.host and f'href="{reverse("host", args=(one.host,))}?' in row
-
-
 def test_an_hour_after_its_last_sample_the_present_is_unknown_and_the_plan_is_simulated(home):
     (job,) = taken_up(L2, home)
     job.last_seen_at += timedelta(hours=1)

@@ -1,4 +1,4 @@
-"""The report of a job tells its file system calls, recovery and what its tasks need, in every form, as their own commands do."""
+"""The report of a job tells its file system calls and what its tasks need, in every form, as their own commands do."""
 
 import json
 from datetime import timedelta
@@ -9,19 +9,16 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START, LOG_EVENT
-from tests.first_cycles import CLUSTER, served, served_tables
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
+from tests.first_cycles import CLUSTER, served
 from tests.played import FOLDER
 from tests.played_trees import FINAL, audited, newest
 from tests.webapp.builders import T0, cluster, fact, job, replica
 from tests.webapp.reports.stories import UID, gather, scope, told
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobCurrent, LogEvent
-from webapp.reports.gathering import incident, job_tables, recovery_tables, start_tables
+from webapp.fleet.models import JobCurrent
+from webapp.reports.gathering import incident, job_tables
 from webapp.reports.renderers import html, markdown
-from webapp.starts.job_starts import job_starts
-from webapp.starts.models import JobStart
-from webapp.storage.models import StorageRoot
 from webapp.threads.job_threads import job_threads
 from webapp.threads.models import ThreadDump
 
@@ -53,12 +50,10 @@ def test_each_has_its_sentence_and_its_figures_in_every_form(of):
     until = newest(PLAYED) + timedelta(minutes=10)
     document = gather(scope(of, start=of.start_time, end=until), uid=UID, made_at=timezone.now(), made_by="olga")
     tables = {one.title: one for one in document.stories[0].tables}
-    assert [*tables] == ["File system calls", "Recovery"]
-    calls, recovery = printed("filesystem_calls", of), printed("recovery", of)
+    assert [*tables] == ["File system calls"]
+    calls = printed("filesystem_calls", of)
     told_calls = {kind: int(count.replace(",", "")) for kind, count in tables["File system calls"].rows}
     assert sum(told_calls.values()) == calls["calls"]["total_most"] > 0
-    assert tables["Recovery"].note.startswith(recovery["summary"])
-    assert f"restarts {recovery['failover']['largest']} of {recovery['failover']['tasks']} tasks" in tables["Recovery"].note
     for form in (unescape(html.render(document)), markdown.render(document).replace("\\", "")):
         for table in tables.values():
             assert {cell for row in table.rows for cell in row if cell not in form} == set()
@@ -68,7 +63,7 @@ def test_each_has_its_sentence_and_its_figures_in_every_form(of):
 def test_a_job_of_which_nothing_is_worked_out_has_none(django_assert_max_num_queries):
     of = job(at=T0)
     with django_assert_max_num_queries(23):
-        assert job_tables.tables(of, scope(of), T0, job_starts(of)) == ()
+        assert job_tables.tables(of, scope(of), T0) == ()
 
 
 def test_a_report_of_many_jobs_leaves_them_out_and_says_so(of, monkeypatch):
@@ -97,47 +92,3 @@ def test_what_its_tasks_need_is_told_as_on_its_pages(weir, tmp_path, home):
     assert tables["State backend"].note == printed("backend", of)["verdict"]
     assert tables["Threads"].rows == (("enrich (1/2)#0", "runs in a.B.map", "3"),)
     assert "Exactly-once" not in tables
-
-
-def started(played, home):
-    models = {JOB_CURRENT: JobCurrent, JOB_START: JobStart, LOG_EVENT: LogEvent}
-    for model, rows in zip(models.values(), served_tables(FOLDER / played, home, *models), strict=True):
-        model.objects.bulk_create(model(**row) for row in rows)
-    return JobCurrent.objects.get()
-
-
-@pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
-def test_calls_that_timed_out_are_told_as_on_the_page_of_starts(version, home):
-    of = started(f"{version}/short-ask", home)
-    tables = {one.title: one for one in start_tables.tables(of, scope(of, start=of.start_time, end=of.last_seen_at), job_starts(of))}
-    calls = printed("starts", of)["calls"]
-    told_calls = tables["Calls that timed out"]
-    assert 0 < len(told_calls.rows) <= start_tables.MOST_ROWS
-    assert [tuple(map(int, row[2:5])) for row in told_calls.rows[:3]] == [
-        (one["slots"], one["deployments"], one["partitions"]) for one in calls["seconds"][:3]
-    ]
-    assert "timed out in an hour" in told_calls.note
-
-
-@pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
-def test_jars_that_taskmanagers_fetched_are_told_as_on_the_page_of_starts(version, home):
-    of = started(f"{version}/slow-restore", home)
-    (table,) = start_tables.tables(of, scope(of, start=of.start_time, end=of.last_seen_at), job_starts(of))
-    jars = printed("starts", of)["jars"]
-    assert [(row[0], row[2]) for row in table.rows] == [(one["process"], str(one["files"])) for one in jars["downloads"]]
-    assert len(table.rows) == 2
-
-
-def test_union_state_and_what_one_task_would_lose_are_told_as_on_the_page_of_recovery(home):
-    recording = FOLDER.parent / "recordings" / "1.20.5" / "L2"
-    models = {JOB_CURRENT: JobCurrent, CHECKPOINT_FACT: CheckpointFact}
-    for model, rows in zip(models.values(), served_tables(recording, home, *models), strict=True):
-        model.objects.bulk_create(model(**row) for row in rows)
-    StorageRoot.objects.create(uri="file:/opt/l/lab/run/1.20.5-L2", read_at=str(recording))
-    of = JobCurrent.objects.get()
-    tables = {one.title: one for one in recovery_tables.tables(of, of.last_seen_at)}
-    unions = printed("recovery", of)["unions"]
-    assert [row[1:4] for row in tables["Union state"].rows] == [
-        tuple(f"{one[name]:,}" for name in ("parallelism", "files", "reads")) for one in unions
-    ]
-    assert unions and "Regional checkpoints:" in tables["Recovery"].note

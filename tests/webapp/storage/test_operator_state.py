@@ -11,22 +11,21 @@ import struct
 import tarfile
 from collections import Counter
 from datetime import timedelta
-from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from django.core.cache import cache
-from django.core.management import call_command
 
 from tests import played_trees
 from tests.played import FOLDER
 from tests.spark_jobs.storage.audits import Auditor
 from tests.webapp.builders import job
 from tests.webapp.storage.builders import audit
+from webapp.analyses.document import Asked
+from webapp.analyses.registry import all_analyses
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
-from webapp.reports.gathering import recovery_tables
 from webapp.storage import audit_findings
 from webapp.storage.models import OperatorStateSize
 from webapp.storage.operator_growth import operator_trends
@@ -85,12 +84,12 @@ def test_a_union_list_that_each_restore_multiplies_is_named_with_its_figures_in_
     assert (finding.data["restores"], finding.data["elements"]) == (restores, sizes[-1] + fragile)
     assert f"{restores} times" in finding.cause and "known-to-all (union" in finding.cause
 
-    out = StringIO()
-    call_command("recovery", "lab", job_id, "--json", stdout=out)
-    (shown,) = json.loads(out.getvalue())["operator_states"]
-    assert (shown["newest"]["elements"], shown["restores"], shown["handed_out"]) == (sizes[-1] + fragile, restores, 4 * sizes[-1])
-    (reported,) = [one for one in recovery_tables.tables(JobCurrent.objects.get(), as_of) if one.title == "Operator state"]
-    assert reported.rows[0][1] == f"{sizes[-1] + fragile:,}" and reported.rows[0][4] == f"{4 * sizes[-1]:,}"
+    found = all_analyses()["recovery"].answer(JobCurrent.objects.get(), Asked(as_of, as_of, as_of))
+    (table,) = [one for one in found.tables if one.key == "operator-state"]
+    shown = dict(zip([one.key for one in table.columns], table.rows[0], strict=True))
+    of_newest = (shown["elements"], shown["restores"], shown["handed_out"])
+    assert of_newest == (sizes[-1] + fragile, restores, 4 * sizes[-1])
+    assert found.verdict.tone == "warn"
 
 
 def test_lists_of_all_modes_have_the_elements_that_flinks_own_loader_read_and_steady_ones_are_not_named(lease, weir, tmp_path):

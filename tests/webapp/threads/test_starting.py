@@ -4,11 +4,10 @@ import gzip
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -17,11 +16,7 @@ from ingest.flink_rest.payloads.thread_dump import thread_dump
 from ingest.flink_rest.starting_tasks import StartingTask, slow_tasks, taskmanagers_of
 from ingest.flink_rest.thread_dumps import ThreadDumpAnswer
 from tests.webapp.builders import cluster, finding, job
-from webapp.fleet.models import JobCurrent
-from webapp.reports.gathering.scope import JobKey, ReportScope
-from webapp.reports.gathering.start_tables import tables
-from webapp.starts.job_starts import job_starts
-from webapp.starts.models import JobStart
+from webapp.fleet.models import JobCurrent, JobStart
 from webapp.threads.models import StartingThread, ThreadDump
 from webapp.threads.starting_threads import keep_starting
 
@@ -87,7 +82,7 @@ def started(request: pytest.FixtureRequest, db: None) -> Callable[[], JobCurrent
         reading = Reading(request.param, "while restoring")
         (task,) = reading.slow
         cluster("c", at=task.at)
-        of = job("c", at=task.at, job_id=reading.job_id)
+        of = job("c", at=task.at + timedelta(minutes=10), job_id=reading.job_id)
         times = {
             "at": task.deploying_at - timedelta(seconds=1),
             "begun_at": task.deploying_at,
@@ -117,20 +112,22 @@ def test_the_finding_of_a_slow_start_says_what_the_slow_task_did(started: Callab
     assert ThreadDump.objects.filter(cluster="c").exists()
 
 
-def test_the_starts_say_it_too_on_page_api_command_and_in_reports(started: Callable[[], JobCurrent], viewer: Client) -> None:
+def test_the_analysis_of_starts_says_it_too(started: Callable[[], JobCurrent], viewer: Client) -> None:
     of = started()
     thread = StartingThread.objects.get()
-    assert SLEEPS in viewer.get(reverse("starts", args=("c", of.job_id))).content.decode()
-    (told,) = viewer.get(reverse("api-job-starts", args=("c", of.job_id))).json()["threads"]
-    assert (told["subtask"], told["vertex_id"]) == (0, thread.vertex_id)
-    printed = StringIO()
-    call_command("starts", "c", of.job_id, stdout=printed)
-    assert f"after its deployment {thread.vertex}/0 {thread.sentence}" in printed.getvalue()
-    scope = ReportScope((JobKey("c", of.job_id),), thread.at - timedelta(hours=1), thread.at + timedelta(hours=1))
-    assert "What slow tasks did" in [one.title for one in tables(of, scope, job_starts(of))]
+    (told,) = threads_in_starts(viewer, of)
+    assert (told["task"], told["subtask"], told["does"]) == (thread.vertex, 0, thread.sentence)
+    assert SLEEPS in told["does"] and told["after_ms"] >= 10_000
+
+
+def threads_in_starts(viewer: Client, of: JobCurrent) -> list[dict[str, Any]]:
+    found = viewer.get(reverse("api-job-analysis-starts", args=("c", of.job_id))).json()
+    (table,) = [one for one in found["blocks"] if one.get("key") == "threads"]
+    return table["rows"]
 
 
 def test_a_dump_of_another_start_is_not_taken_for_this_one(started: Callable[[], JobCurrent], viewer: Client) -> None:
     of = started()
-    JobStart.objects.update(at=StartingThread.objects.get().at + timedelta(minutes=5), running_at=datetime(2100, 1, 1, tzinfo=UTC))
-    assert viewer.get(reverse("api-job-starts", args=("c", of.job_id))).json()["threads"] == []
+    later = StartingThread.objects.get().at + timedelta(minutes=5)
+    JobStart.objects.update(at=later, running_at=later + timedelta(minutes=1))
+    assert threads_in_starts(viewer, of) == []

@@ -48,7 +48,7 @@ class Grouping(Text):
 
 
 class ResourcesFilters(ListFilters):
-    by = Grouping(about=_("group by cluster, by name (the first word of the job's) or by a label of clusters"))
+    by = Grouping(about=_("by cluster, first word of the name, or a label of clusters"))
 
 
 @fleet_analysis(

@@ -14,12 +14,15 @@ from webapp.analyses.registry import analysis
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
 from webapp.fleet import models
+from webapp.fleet.models import JobStart as StoredStart
+from webapp.lib.instants import epoch_ms
 from webapp.lib.quantities import count_text, duration_text
-from webapp.starts.models import JobStart as StoredStart
+from webapp.lib.samples import samples_of
 
 SHOWN = 50
 MOST_COMMITS, MOST_STARTS, MOST_LINES = 500, 50, 500
 LOOK_BACK = timedelta(hours=1)
+_OF_COMMIT = ("checkpoint_id", "trigger_time", "outcome", "end_time")
 COMMITTER = "committer"
 """In the names of vertices that commit: Flink calls those of sinks so (Sink V2, 1.15 and later)."""
 
@@ -45,19 +48,11 @@ def job_transactions(job: models.JobCurrent, at: datetime, since: datetime | Non
     starts = StoredStart.objects.filter(**own, at__lte=at).order_by("-at")
     told = models.LogEvent.objects.filter(**own, kind__in=TOLD, ts__lte=at).order_by("-ts")
     found = transactions_of(
-        [
-            CheckpointSample(number, _ms(trigger), "completed", end_time_ms=_ms(end) if end else None)
-            for number, trigger, end in reversed(done.values_list("checkpoint_id", "trigger_time", "end_time")[:MOST_COMMITS])
-        ],
-        [
-            JobStart(_ms(begun), kind, _ms(running), total_ms=total, restore_ms=restore)
-            for begun, kind, running, total, restore in reversed(
-                starts.values_list("at", "kind", "running_at", "total_ms", "restore_ms")[:MOST_STARTS]
-            )
-        ],
-        [LogEvent(_ms(ts), kind, fields=fields or {}) for ts, kind, fields in reversed(_lines(told))],
-        _ms(at),
-        _ms(since or at - LOOK_BACK),
+        list(samples_of(CheckpointSample, done[:MOST_COMMITS], *_OF_COMMIT))[::-1],
+        list(samples_of(JobStart, starts[:MOST_STARTS]))[::-1],
+        [LogEvent(epoch_ms(ts), kind, fields=fields or {}) for ts, kind, fields in reversed(_lines(told))],
+        epoch_ms(at),
+        epoch_ms(since or at - LOOK_BACK),
         int(limits[SET]),
     )
     vertices = (job.graph or {}).get("vertices") or ()
@@ -71,10 +66,6 @@ def _lines(told: Any) -> list[Any]:
     names = ("ts", "kind", "fields")
     lost, others = told.filter(kind=LOST).values_list(*names)[:MOST_LINES], told.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
     return sorted([*lost, *others], key=lambda one: one[0], reverse=True)
-
-
-def _ms(at: datetime) -> int:
-    return round(at.timestamp() * 1000)
 
 
 @analysis(

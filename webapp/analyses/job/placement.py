@@ -2,7 +2,7 @@
 
 import json
 
-from ingest.messages import message
+from ingest.messages import join_messages, message
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -29,11 +29,6 @@ LABELS = {
     DEFAULT: message("Flink's default"),
     BALANCED: message("Balanced tasks"),
 }
-MEANINGS = {
-    NOW: message("as sampled"),
-    DEFAULT: message("slots filled by subtask index, TaskManagers one after the other; Flink's own order is random"),
-    BALANCED: message("what taskmanager.load-balance.mode TASKS of Flink 2.2 aims at"),
-}
 EVEN = 1.1
 """Largest over mean up to which a placement is even; and by how much another must be better to be
 worth a restart."""
@@ -59,7 +54,7 @@ def placement(job: JobCurrent, asked: Asked) -> Document:
             message("Tasks by TaskManager"),
             subtitle=message("observed, and with balanced tasks"),
         ),
-        *map(NotKnown, found.unknown),
+        *([NotKnown(join_messages(found.unknown, " "))] if found.unknown else []),
         _outcomes(found),
         Advice((found.advice,), message("What to set")),
         _facts(found),
@@ -142,7 +137,6 @@ def _outcomes(found: JobPlacement) -> Table:
         message("Placements"),
         (
             Column("placement", message("Placement")),
-            Column("meaning", message("How")),
             Column("tasks_most", message("Fullest TaskManager"), "count", message("its tasks")),
             Column(
                 "max_over_mean",
@@ -180,7 +174,6 @@ def _outcomes(found: JobPlacement) -> Table:
         tuple(
             (
                 LABELS[one.key],
-                MEANINGS[one.key],
                 one.tasks[0],
                 one.max_over_mean,
                 one.concentration,
@@ -192,7 +185,11 @@ def _outcomes(found: JobPlacement) -> Table:
             )
             for one in found.outcomes
         ),
-        note=message("Simulated as if the job had its TaskManagers to itself."),
+        note=message(
+            "Flink's default: slots filled by subtask index, TaskManagers one after the other; "
+            "Flink's own order is random. Balanced tasks: what taskmanager.load-balance.mode TASKS "
+            "of Flink 2.2 aims at. Simulated as if the job had its TaskManagers to itself."
+        ),
     )
 
 

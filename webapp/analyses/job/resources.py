@@ -59,8 +59,9 @@ def resources(job: JobCurrent, asked: Asked) -> Document:
             subtitle=message("configured, and used at most"),
         ),
         _memory(found),
-        *map(NotKnown, _unknown(found)),
     ]
+    if reasons := tuple(_unknown(found)):
+        blocks.append(NotKnown(join_messages(reasons, " ")))
     if advice := tuple(_advice(found, job.configuration)):
         blocks.append(Advice(advice, message("What to set")))
     return Document(_verdict(found), (*blocks, _share(found), _taskmanagers(found), Note(_bounds(found))))
@@ -180,7 +181,6 @@ def _taskmanagers(found: JobResources) -> Table:
             Column("slots", message("Slots"), "count"),
             Column("free_slots", message("Free"), "count"),
             Column("cpu_used", message("CPU used"), "number", message("cores")),
-            Column("cpu_allotted", message("CPU of its slots"), "number", message("cores")),
             Column("gc_share", message("In collections"), "share", message("of the time")),
             *(Column(f"{name.replace('-', '_')}_used_bytes", name, "bytes") for name in names),
         ),
@@ -191,7 +191,6 @@ def _taskmanagers(found: JobResources) -> Table:
                 one.slots,
                 one.free_slots,
                 _hundredths(one.cpu_used),
-                _hundredths(one.cpu_allotted),
                 one.gc_ratio,
                 *(part.used_bytes for part in one.parts),
             )

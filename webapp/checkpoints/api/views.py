@@ -1,34 +1,34 @@
 """Checkpoint facts, roll-ups and size trends over the API."""
 
-from rest_framework import serializers
-
+from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, CHECKPOINT_UPLOAD, SIZE_TREND
 from webapp.checkpoints.filters import CheckpointFilters, RollupFilters, UploadFilters
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.fleet.filters import OfAttempts
 from webapp.lib.api.lists import ListView, listed
+from webapp.lib.api.served import ServedSerializer
 
 
-class CheckpointSerializer(serializers.ModelSerializer[CheckpointFact]):
+class CheckpointSerializer(ServedSerializer[CheckpointFact]):
     class Meta:
-        model = CheckpointFact
+        model, table = CheckpointFact, CHECKPOINT_FACT
         exclude = ("id",)
 
 
-class RollupSerializer(serializers.ModelSerializer[CheckpointRollup]):
+class RollupSerializer(ServedSerializer[CheckpointRollup]):
     class Meta:
-        model = CheckpointRollup
+        model, table = CheckpointRollup, CHECKPOINT_ROLLUP
         exclude = ("id",)
 
 
-class UploadSerializer(serializers.ModelSerializer[CheckpointUpload]):
+class UploadSerializer(ServedSerializer[CheckpointUpload]):
     class Meta:
-        model = CheckpointUpload
+        model, table = CheckpointUpload, CHECKPOINT_UPLOAD
         exclude = ("id",)
 
 
-class SizeTrendSerializer(serializers.ModelSerializer[SizeTrend]):
+class SizeTrendSerializer(ServedSerializer[SizeTrend]):
     class Meta:
-        model = SizeTrend
+        model, table = SizeTrend, SIZE_TREND
         exclude = ("id",)
 
 

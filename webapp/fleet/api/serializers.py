@@ -4,10 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
+from spark_jobs.serving import JOB_ANNOTATION, JOB_CURRENT, JOB_EXCEPTION, LOG_EVENT
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent, SourceReading
 from webapp.fleet.querysets import HEAVY
 from webapp.fleet.unread_lines import UnreadLines, UnreadLinesFound
+from webapp.lib.api.served import ServedSerializer
 
 
 class ClusterSerializer(serializers.ModelSerializer[Cluster]):
@@ -36,7 +38,7 @@ class SourceReadingSerializer(serializers.ModelSerializer[SourceReading]):
         exclude = ("id",)
 
 
-class JobSerializer(serializers.ModelSerializer[JobCurrent]):
+class JobSerializer(ServedSerializer[JobCurrent]):
     """A job as the fleet page shows it."""
 
     status = serializers.CharField(
@@ -44,7 +46,7 @@ class JobSerializer(serializers.ModelSerializer[JobCurrent]):
     )
 
     class Meta:
-        model = JobCurrent
+        model, table = JobCurrent, JOB_CURRENT
         exclude = ("id", "trouble", *HEAVY)
 
     def to_representation(self, instance: JobCurrent) -> dict[str, Any]:
@@ -73,19 +75,19 @@ class UnreadLinesFoundSerializer(serializers.Serializer[UnreadLinesFound]):
     groups = UnreadLinesSerializer(many=True, help_text="most lines first")
 
 
-class LogEventSerializer(serializers.ModelSerializer[LogEvent]):
+class LogEventSerializer(ServedSerializer[LogEvent]):
     class Meta:
-        model = LogEvent
+        model, table = LogEvent, LOG_EVENT
         exclude = ("id",)
 
 
-class JobExceptionSerializer(serializers.ModelSerializer[JobException]):
+class JobExceptionSerializer(ServedSerializer[JobException]):
     class Meta:
-        model = JobException
+        model, table = JobException, JOB_EXCEPTION
         exclude = ("id",)
 
 
-class JobAnnotationSerializer(serializers.ModelSerializer[JobAnnotation]):
+class JobAnnotationSerializer(ServedSerializer[JobAnnotation]):
     class Meta:
-        model = JobAnnotation
+        model, table = JobAnnotation, JOB_ANNOTATION
         exclude = ("id",)

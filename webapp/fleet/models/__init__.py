@@ -4,5 +4,6 @@ from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.models.discovery import SourceReading
 from webapp.fleet.models.events import JobAnnotation, JobException, LogEvent
 from webapp.fleet.models.job import JobCurrent
+from webapp.fleet.models.start import JobStart
 
-__all__ = ["Cluster", "JobAnnotation", "JobCurrent", "JobException", "LogEvent", "RemovedCluster", "SourceReading"]
+__all__ = ["Cluster", "JobAnnotation", "JobCurrent", "JobException", "JobStart", "LogEvent", "RemovedCluster", "SourceReading"]

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from spark_jobs.serving import HOST_EVENT_KINDS
+from spark_jobs.serving import HOST_EVENT, HOST_EVENT_KINDS, JOB_HOST
 from webapp.hosts import lookup
 from webapp.hosts.concentration import Concentration
 from webapp.hosts.documents import host_rows
@@ -21,6 +21,7 @@ from webapp.hosts.ranking import HostRow
 from webapp.hosts.taskmanagers import SlowestHere, TaskManagerOnHost, slowest_here, taskmanagers_of
 from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.api.served import ServedSerializer
 
 PAGE_SIZE = 200
 DEFAULT_SPAN = timedelta(days=1)
@@ -48,21 +49,21 @@ class HostsSerializer(serializers.Serializer[Any]):
     hosts = HostRowSerializer(many=True, help_text=f"{PAGE_SIZE} at most")
 
 
-class HostEventSerializer(serializers.ModelSerializer[HostEvent]):
+class HostEventSerializer(ServedSerializer[HostEvent]):
     """Something that happened to one job on one host; a lost TaskManager has a row for each job that ran on it."""
 
     kind = serializers.ChoiceField(HOST_EVENT_KINDS)
 
     class Meta:
-        model = HostEvent
+        model, table = HostEvent, HOST_EVENT
         exclude = ("id",)
 
 
-class JobHostSerializer(serializers.ModelSerializer[JobHost]):
+class JobHostSerializer(ServedSerializer[JobHost]):
     """What one job runs on one host, or ran there."""
 
     class Meta:
-        model = JobHost
+        model, table = JobHost, JOB_HOST
         exclude = ("id",)
 
 

@@ -1,15 +1,15 @@
 """Buffer pressure over the API."""
 
-from rest_framework import serializers
-
+from spark_jobs.serving import PRESSURE_WINDOW
 from webapp.lib.api.lists import ListView, listed
+from webapp.lib.api.served import ServedSerializer
 from webapp.pressure.filters import PressureFilters
 from webapp.pressure.models import PressureWindow
 
 
-class PressureWindowSerializer(serializers.ModelSerializer[PressureWindow]):
+class PressureWindowSerializer(ServedSerializer[PressureWindow]):
     class Meta:
-        model = PressureWindow
+        model, table = PressureWindow, PRESSURE_WINDOW
         exclude = ("id",)
 
 

@@ -1,9 +1,9 @@
 """Starts of one job in the time of a report, by their phases."""
 
+from webapp.analyses.starts.job_starts import JobStarts, Start
+from webapp.analyses.starts.words import straggler
 from webapp.reports import texts
 from webapp.reports.document import ReportedStart
-from webapp.starts.job_starts import JobStarts, Start
-from webapp.starts.words import straggler
 
 
 def rows(found: JobStarts) -> tuple[ReportedStart, ...]:

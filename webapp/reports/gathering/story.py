@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
+from webapp.analyses.starts.job_starts import job_starts
 from webapp.checkpoints.flink_counters import Counts, counters_of
 from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent
@@ -14,7 +15,6 @@ from webapp.reports.gathering.checkpoint_figures import Outline
 from webapp.reports.gathering.events import MarksOfTime
 from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.gathering.timeline import most_important
-from webapp.starts.job_starts import job_starts
 from webapp.storage.models import JobStorage
 from webapp.storage.newest_audits import latest_audits
 from webapp.storage.replication_factor import NONE, factors_by_uri
@@ -67,7 +67,7 @@ def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Colle
         outages=outages(job, scope.start, scope.end),
         starts=starts.rows(of_starts),
         missing_files=missing_files.rows(job, scope),
-        tables=job_tables.tables(job, scope, now, of_starts),
+        tables=job_tables.tables(job, scope, now),
         points=checkpoint_figures.points(seen, scope.points_a_job),
         marks=marks.marks,
         pressure=pressure.rows(job, scope),

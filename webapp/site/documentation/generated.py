@@ -1,11 +1,11 @@
 """Pages of the documentation that are made from the code: they are kept with the others, so that building the site needs no Weir."""
 
-from webapp.site.documentation import alert_rules, api, commands, rules, settings
+from webapp.site.documentation import alert_rules, api, commands, fields, rules, settings
 
 NOTE = "<!-- Made by `manage.py generate_docs`; do not change it by hand. -->\n\n"
 
 
 def pages() -> dict[str, str]:
     """By path below :data:`webapp.site.documentation.places.PAGES`."""
-    made = [part.pages() for part in (rules, settings, api, alert_rules, commands)]
+    made = [part.pages() for part in (rules, settings, api, fields, alert_rules, commands)]
     return {path: NOTE + text for of in made for path, text in of.items()}

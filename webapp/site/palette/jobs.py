@@ -8,9 +8,9 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils.translation import gettext
 
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filters import words
+from webapp.lib.instants import epoch_ms
 from webapp.lib.row_numbers import LARGEST
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
 
@@ -70,7 +70,7 @@ def _checkpoints(checkpoint_id: int, of: Iterable[JobCurrent]) -> Iterator[Hit]:
     for fact in facts.only("cluster", "job_id", "checkpoint_id", "trigger_time", "outcome").order_by("-trigger_time")[: 2 * MOST_OF_GROUP]:
         name = names.get((fact.cluster, fact.job_id))
         if name:
-            address = reverse("checkpoint", args=[fact.cluster, fact.job_id, checkpoint_id, trigger_ms(fact.trigger_time)])
+            address = reverse("checkpoint", args=[fact.cluster, fact.job_id, checkpoint_id, epoch_ms(fact.trigger_time)])
             yield Hit(
                 gettext("%(name)s, checkpoint %(checkpoint_id)s") % {"name": name, "checkpoint_id": checkpoint_id},
                 address,

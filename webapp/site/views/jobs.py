@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
+from spark_jobs.serving import CHECKPOINT_FACT
 from webapp.alerting.job_alerts import open_alerts
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
@@ -23,7 +24,7 @@ from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobException, LogEvent
 from webapp.fleet.shown_attempts import shown_attempts
 from webapp.lib.exports import export_response
-from webapp.lib.instants import drawable
+from webapp.lib.instants import drawable, epoch_ms
 from webapp.lib.keysets import page
 from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
@@ -37,12 +38,6 @@ EVENTS_A_PAGE = 9
 EXCEPTIONS_SHOWN = 10
 OUTAGES_SHOWN = 20
 UNLISTED = ("declines", "late_messages", "failure_message", "exception")
-EXPORT_COLUMNS = (
-    "cluster", "job_id", "checkpoint_id", "trigger_time", "is_savepoint", "checkpoint_type", "outcome", "reason", "reason_text",
-    "end_time", "end_to_end_ms", "state_bytes", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged",
-    "start_delay_ms", "alignment_ms", "sync_ms", "async_ms", "phases_derived", "unaligned", "dominant_phase", "slowest_vertex_name",
-    "slowest_subtask", "slowest_host", "late_message_count", "external_path", "failure_message", "sources", "as_of",
-)  # fmt: skip
 
 
 def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
@@ -77,7 +72,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "trend": trend_of(view.job, () if attempts.alone else attempts.others, end),
         "checkpoint_filters": checkpoint_filters,
         "checkpoints": checkpoints,
-        "checkpoint_rows": [(fact, outcome_badge(fact.outcome), facts_of.trigger_ms(fact.trigger_time)) for fact in checkpoints.rows],
+        "checkpoint_rows": [(fact, outcome_badge(fact.outcome), epoch_ms(fact.trigger_time)) for fact in checkpoints.rows],
         "events": page(event_filters.qs, event_filters.order, request.GET.get("events", ""), EVENTS_A_PAGE),
         "event_filters": event_filters,
         "event_kinds": list(events.order_by("kind").values_list("kind", flat=True).distinct()),
@@ -108,7 +103,8 @@ def checkpoints_export(request: HttpRequest, cluster: str, job_id: str, form: st
     view = look_up(request, cluster, job_id)
     ids = shown_attempts(request, view).ids
     facts = facts_of.of_attempts(cluster, ids, view.time_range.from_time, view.time_range.to_time)
-    return export_response(form, f"weir-checkpoints-{job_id[:40]}", EXPORT_COLUMNS, facts_of.export_rows(facts, EXPORT_COLUMNS))
+    columns = CHECKPOINT_FACT.column_names
+    return export_response(form, f"weir-checkpoints-{job_id[:40]}", columns, facts_of.export_rows(facts, columns))
 
 
 def _coverage(view: JobView, judgement: JobJudgement | None) -> Coverage:

@@ -39,7 +39,7 @@ def forget_old(lease: Lease) -> int:
     newest = StorageAudit.objects.loaded().order_by("-as_of", "-id").values_list("audit_id", flat=True)[: settings.WEIR.storage_keep_audits]
     done = StorageAudit.objects.filter(files_kept=True, state__in=(AuditState.LOADED, AuditState.FAILED))
     removed = 0
-    for audit in done.exclude(audit_id__in=[*newest, *_newest_of_roots()]):
+    for audit in done.exclude(audit_id__in=[*newest, *_newest_of_roots(), *_not_carried()]):
         with lease.writing():
             StorageAudit.objects.filter(pk=audit.pk).update(files_kept=False)
         remove_files(audit.run_dir)
@@ -49,6 +49,12 @@ def forget_old(lease: Lease) -> int:
 
 def _newest_of_roots() -> list[str]:
     return list(latest_audits().values_list("audit_id", flat=True).distinct())
+
+
+def _not_carried() -> list[str]:
+    """Of what the newest audit cannot know, since it came later: the next one takes it over."""
+    audit = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id").first()
+    return [] if audit is None else [one.audit_id for one in StorageAudit.objects.not_carried_by(audit)]
 
 
 def remove_files(run_dir: str) -> None:

@@ -13,6 +13,7 @@ import fsspec
 from django.conf import settings
 from django.utils import timezone
 
+from spark_jobs import previous_run
 from spark_jobs.manifest import BadManifest
 from webapp.storage.audit_findings import judge
 from webapp.storage.auditing import audit_retention, fleet_orphan_bytes, known_jobs, listings, loading
@@ -86,6 +87,19 @@ def _previous(as_of: datetime) -> StorageAudit | None:
     return StorageAudit.objects.loaded().filter(files_kept=True, as_of__lt=as_of).order_by("-as_of", "-id").first()
 
 
+def _carried(row: StorageAudit) -> list[StorageAudit]:
+    """What it starts from: ``previous``, and those of which that one cannot know."""
+    return [] if row.previous is None else [row.previous, *StorageAudit.objects.not_carried_by(row.previous)]
+
+
+def _is_lost(audit: StorageAudit) -> bool:
+    try:
+        previous_run.check(previous_run.read(audit.manifest_path), every_byte=True)
+    except previous_run.PreviousLost:
+        return True
+    return False
+
+
 def _write_request(row: StorageAudit, request: AuditRequest, found: list[listings.RootListing]) -> None:
     known_jobs.write(f"{row.run_dir}/jobs.parquet", timezone.now(), request.jobs_left_out())
     one = {
@@ -105,12 +119,14 @@ def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: R
     try:
         spark_job.run(_command(row), record, row.audit_id)
     except spark_job.PreviousLost as lost:
-        if row.previous is None:
+        carried = _carried(row)
+        if not carried:
             raise
+        gone = [one.pk for one in carried if _is_lost(one)] or [one.pk for one in carried]
         record.say(f"{lost} It carries on from an older audit, or else from none.")
         with lease.writing():
             _withdraw_attestations(request, record)
-            StorageAudit.objects.filter(pk=row.previous.pk).update(files_kept=False)
+            StorageAudit.objects.filter(pk__in=gone).update(files_kept=False)
             row.previous = _previous(row.as_of or timezone.now())
             row.save(update_fields=["previous"])
         _run_spark(row, request, lease, record)
@@ -130,8 +146,8 @@ def _withdraw_attestations(request: AuditRequest, record: RunRecord) -> None:
 def _command(row: StorageAudit) -> list[str]:
     command = ["audit", "--request", f"{row.run_dir}/request.json", "--lake", settings.WEIR.lake_root]
     command += ["--run-dir", row.run_dir, "--attempt", row.audit_id]
-    if row.previous is not None:
-        command += ["--previous", row.previous.manifest_path]
+    for one in _carried(row):
+        command += ["--previous", one.manifest_path]
     if row.fresh:
         command.append("--fresh")
     return command

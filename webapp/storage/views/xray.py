@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET
 from ingest.errors import IngestError
 from ingest.metadata.summary import job_id_of, owner_directory
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import JobCurrent
+from webapp.lib.instants import epoch_ms
 from webapp.storage.badges import NO, PLAIN_NO, answer
 from webapp.storage.directory_owners import owner_of
 from webapp.storage.models import CheckpointStorage
@@ -115,7 +115,7 @@ def _fact(job: JobCurrent | None, found: Xray) -> Any:
         return None
     facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, checkpoint_id=found.checkpoint_id)
     fact = facts.order_by("-trigger_time").only("cluster", "job_id", "checkpoint_id", "trigger_time").first()
-    return (fact, trigger_ms(fact.trigger_time)) if fact else None
+    return (fact, epoch_ms(fact.trigger_time)) if fact else None
 
 
 def _others(directory: str, path: str) -> list[CheckpointStorage]:

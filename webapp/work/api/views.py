@@ -2,7 +2,9 @@
 
 from rest_framework import serializers
 
+from spark_jobs.serving import SKIPPED_INPUT
 from webapp.lib.api.lists import ListView, listed
+from webapp.lib.api.served import ServedSerializer
 from webapp.work.filters import RunFilters, SkipFilters
 from webapp.work.models import PipelineRun, SkippedInput
 
@@ -13,9 +15,9 @@ class PipelineRunSerializer(serializers.ModelSerializer[PipelineRun]):
         fields = ("kind", "key", "attempt", "state", "started_at", "finished_at", "duration_ms", "counts", "error", "request_id")
 
 
-class SkippedInputSerializer(serializers.ModelSerializer[SkippedInput]):
+class SkippedInputSerializer(ServedSerializer[SkippedInput]):
     class Meta:
-        model = SkippedInput
+        model, table = SkippedInput, SKIPPED_INPUT
         exclude = ("id",)
 
 

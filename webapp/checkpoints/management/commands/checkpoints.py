@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webapp.checkpoints.export import NAMES
+from spark_jobs.serving import CHECKPOINT_FACT
 from webapp.checkpoints.filters import CheckpointFilters
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.rows_command import RowsCommand
@@ -16,7 +16,7 @@ class Command(RowsCommand):
     model = CheckpointFact
     filters = CheckpointFilters
     order = ("cluster", "job_id", "trigger_time", "id")
-    names = NAMES
+    names = CHECKPOINT_FACT.column_names
     columns = (
         ("cluster", 20), ("job_id", 32), ("checkpoint_id", 8), ("kind", 10), ("outcome", 11), ("trigger_time", 24),
         ("end_to_end_ms", 13), ("state_bytes", 14), ("checkpointed_bytes", 18), ("acknowledged", 12), ("reason", 0),

@@ -11,7 +11,8 @@ from webapp.site.documentation.places import PAGES
 
 class Command(BaseCommand):
     help = (
-        "Write the pages of the documentation that are made from the code: rules, settings, API, alert rules, commands. Then `make docs`."
+        "Write the pages of the documentation that are made from the code: rules, settings, API, "
+        "fields, alert rules, commands. Then `make docs`."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -1,0 +1,283 @@
+"""If one task of a job fails: what restarts with it, and what regional checkpoints or its return alone would save."""
+
+from collections.abc import Iterator
+
+from ingest.messages import join_messages, message
+from webapp.analyses.document import (
+    Advice,
+    Asked,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    NotKnown,
+    Table,
+    Verdict,
+)
+from webapp.analyses.recovery.failover import Failover, failover
+from webapp.analyses.recovery.observed_restores import HISTORY, recent_outages
+from webapp.analyses.recovery.phases import SpareSlots
+from webapp.analyses.recovery.regional_checkpoints import LEAST_CHECKPOINTS, LIMITS
+from webapp.analyses.registry import analysis
+from webapp.fleet.models import JobCurrent
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.quantities import count_text, duration_text, percent_text
+from webapp.lib.query_parameters import Whole
+
+SHOWN, VERTICES_SHOWN = 10, 50
+MOST_REUSE = 100
+
+
+class RegionalParameters(ListFilters):
+    share = Whole(about="percent of the regions that a regional checkpoint may lack (FLIP-600: 30)")
+    reuse = Whole(about="how often in a row a region may be carried by an old snapshot (FLIP-600: 2)")
+
+    @property
+    def limits(self) -> tuple[float, int]:
+        """Share and times."""
+        share, reuse = (self.values.get(name) for name in ("share", "reuse"))
+        return (
+            LIMITS[0] if share is None else min(share, 100) / 100,
+            LIMITS[1] if reuse is None else min(reuse, MOST_REUSE),
+        )
+
+
+@analysis(
+    "one-task-fails",
+    title=message("If one task fails"),
+    summary=message("what restarts with it, and what regional checkpoints or its return alone would save"),
+    tab="checkpoints",
+    parameters=RegionalParameters,
+    in_report=True,
+)
+def one_task_fails(job: JobCurrent, asked: Asked) -> Document:
+    limits = asked.parameters.limits if isinstance(asked.parameters, RegionalParameters) else LIMITS
+    outages = recent_outages(job, asked.until)
+    found = failover(job, asked.until, asked.until - HISTORY, outages, limits)
+    if found is None:
+        reason = message("What a failure restarts is not known: the plan of this job is not, or it is too large for a page.")
+        return Document(Verdict("unknown", reason))
+    return Document(_verdict(found), tuple(_blocks(found)))
+
+
+def _verdict(found: Failover) -> Verdict:
+    """Trouble is only what a setting would change."""
+    if found.restarts_all and found.by_plan > 1:
+        restarts = message(
+            "Any failure restarts all {tasks:count} tasks, by its scheduler or its failover strategy; "
+            "by its plan they are {regions:count} regions.",
+            tasks=found.tasks,
+            regions=found.by_plan,
+        )
+        return Verdict("warn", restarts)
+    if found.regions == 1:
+        restarts = message(
+            "Any failure restarts all {tasks:count} tasks: all vertices exchange records with each other, directly or through others.",
+            tasks=found.tasks,
+        )
+    else:
+        restarts = message(
+            "A failed subtask restarts {largest:count} of {tasks:count} tasks at most.",
+            largest=found.largest,
+            tasks=found.tasks,
+        )
+    return Verdict("ok", restarts)
+
+
+def _blocks(found: Failover) -> Iterator[Block]:
+    yield _facts(found)
+    if found.spare:
+        yield Advice((_spare(found.spare),))
+    yield _vertices(found)
+    yield _losses(found)
+    yield _restarts(found)
+    yield from _regional(found)
+
+
+def _facts(found: Failover) -> Facts:
+    of = found.phases
+    alone = message("median of detection, deployment and restore; others run on and its records are lost")
+    return Facts(
+        (
+            Fact("tasks", message("Tasks"), found.tasks, "count"),
+            Fact("regions", message("Failover regions"), found.regions, "count"),
+            Fact("largest", message("Tasks of the largest"), found.largest, "count"),
+            Fact("outages", message("Outages of 30 days"), of.outages, "count"),
+            Fact("downtime_ms", message("Down in an outage"), of.downtime_ms, "ms", message("median")),
+            Fact("alone_ms", message("One task alone would be away"), of.alone_ms, "ms", alone),
+        )
+    )
+
+
+def _spare(found: SpareSlots) -> str:
+    slots = count_text(found.slots) if found.slots else message("enough")
+    return message(
+        "Spare slots: with {slots:name} free slots, those of one TaskManager, each loss would be over {saved:name} earlier. "
+        "Outages with a lost TaskManager ({outages:count}) waited {waited:name}, where {usual:name} is usual.",
+        slots=slots,
+        saved=duration_text(found.saved_ms),
+        outages=found.outages,
+        waited=duration_text(found.lost_wait_ms),
+        usual=duration_text(found.usual_ms),
+    )
+
+
+def _vertices(found: Failover) -> Table:
+    return Table(
+        "vertices",
+        message("Vertices"),
+        (
+            Column("vertex", message("Vertex")),
+            Column("parallelism", message("Subtasks"), "count"),
+            Column("regions", message("Regions"), "count"),
+            Column("restarts", message("Restart with one subtask"), "count", message("tasks, at most")),
+            Column("records_per_s", message("Records a second"), "per_s"),
+            Column("alone_share", message("Share of one subtask"), "share"),
+            Column(
+                "alone_records",
+                message("Records lost"),
+                "number",
+                message("if one of its subtasks came back alone, which Flink does not offer"),
+            ),
+        ),
+        tuple(
+            (
+                one.name,
+                one.parallelism,
+                one.regions,
+                one.restarts,
+                one.records_per_s,
+                one.alone_share,
+                None if one.alone_records is None else round(one.alone_records),
+            )
+            for one in found.vertices[:VERTICES_SHOWN]
+        ),
+        note=message("Regions by pipelined exchanges of the plan."),
+        total=len(found.vertices),
+    )
+
+
+def _losses(found: Failover) -> Table:
+    hosts = [(one.host, None, one.tasks, one.restarts) for one in found.hosts[:SHOWN]]
+    managers = [(one.host, one.taskmanager_id, one.tasks, one.restarts) for one in found.taskmanagers]
+    return Table(
+        "losses",
+        message("What a loss restarts"),
+        (
+            Column("host", message("Host"), "host"),
+            Column("taskmanager_id", message("TaskManager"), "mono", message("none: the host as a whole")),
+            Column("tasks", message("Tasks on it"), "count"),
+            Column("restarts", message("Restart"), "count"),
+        ),
+        (*hosts, *managers[:SHOWN]),
+        subtitle=message("tasks now on it, and tasks that restart"),
+        empty=message("Where its subtasks run was not sampled."),
+        total=len(found.hosts) + len(managers),
+    )
+
+
+def _restarts(found: Failover) -> Table:
+    return Table(
+        "restarts",
+        message("Restarts that were observed"),
+        (
+            Column("at", message("At"), "instant"),
+            Column("tasks", message("Tasks restarted"), "count"),
+            Column("is_global", message("Of the job as a whole"), "flag"),
+        ),
+        tuple((one.at, one.tasks, one.is_global) for one in found.observed[:SHOWN]),
+        subtitle=message("by the log of the JobManager, newest first"),
+        empty=message("The log of the JobManager has none of 30 days."),
+        total=len(found.observed),
+    )
+
+
+def _regional(found: Failover) -> Iterator[Block]:
+    """FLIP-600 carries regions of pointwise exchanges only: with one region there is nothing to carry."""
+    of = found.checkpoints
+    if of.task_success is None or found.by_plan == 1:
+        yield NotKnown(regional_sentence(found))
+        return
+    yield Table(
+        "regional",
+        message("If checkpoints were regional"),
+        (
+            Column("parallelism", message("Parallelism"), "count"),
+            Column("tasks", message("Tasks"), "count"),
+            Column("regions", message("Regions"), "count"),
+            Column("full", message("Full"), "share", message("checkpoints that complete, at the rate at which its own tasks fail")),
+            Column("by_region", message("By region"), "share"),
+            Column("is_now", message("Now"), "flag"),
+        ),
+        tuple(
+            (
+                one.parallelism,
+                one.tasks,
+                one.regions,
+                one.shares.full if one.shares else None,
+                one.shares.by_region if one.shares else None,
+                one.is_now,
+            )
+            for one in of.curve
+        ),
+        subtitle=message(
+            "as FLIP-600 proposes: at most {share:share} of regions, {reuse:count} times in a row; no release of Flink has it",
+            share=of.max_failed_share,
+            reuse=of.max_reuse,
+        ),
+        note=join_messages(
+            (
+                regional_sentence(found),
+                message(
+                    "Tasks are taken to fail independently; vertices grow in proportion, those of one subtask stay. "
+                    "Where a cause fails many tasks at once, as a lost TaskManager, more fail together than this says."
+                ),
+            ),
+            " ",
+        ),
+    )
+
+
+def regional_sentence(found: Failover) -> str:
+    """What regional checkpoints would bring the job as large as it is, and how often its tasks fail theirs."""
+    of = found.checkpoints
+    if of.task_success is None:
+        seen = message(
+            "{failed:name} of the last days were seen to their end, of at least {least_checkpoints:number}",
+            failed=count_text(of.completed + of.failed),
+            least_checkpoints=LEAST_CHECKPOINTS,
+        )
+        return message("How often its tasks fail a checkpoint is not known: {seen:text}.", seen=seen)
+    now = next(one for one in of.curve if one.is_now)
+    taken, part = of.completed + of.failed, message("each task completed its part in")
+    if of.at_least is not None:
+        return message(
+            "None of its {taken:name} checkpoints failed: {part:name} {at_least:name} or more (95 % confidence).",
+            taken=count_text(taken),
+            part=part,
+            at_least=_rate_text(of.at_least),
+        )
+    rate = message(
+        "{failed:name} of its {taken:name} checkpoints failed, as if {part:name} {task_success:name} of them.",
+        failed=count_text(of.failed),
+        taken=count_text(taken),
+        part=part,
+        task_success=_rate_text(of.task_success),
+    )
+    if now.shares is None or now.regions == 1:
+        return message(
+            "{rate:text} All its tasks are one region: a regional checkpoint is lost with any of them, as a full one is.",
+            rate=rate,
+        )
+    shares = message(
+        "{by_region:name} would complete instead of {full:name}",
+        by_region=percent_text(now.shares.by_region),
+        full=percent_text(now.shares.full),
+    )
+    return message("{rate:text} By region {shares:text}.", rate=rate, shares=shares)
+
+
+def _rate_text(rate: float) -> str:
+    """With as many digits as tell it from 1."""
+    return f"{rate * 100:.6g} %"

@@ -1,0 +1,327 @@
+"""Starts of a job: how long each took, phase by phase, and which tasks, calls and downloads held it up."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+
+from ingest.messages import join_messages, message, plural
+from webapp.analyses.document import (
+    Asked,
+    Block,
+    Chart,
+    Column,
+    Document,
+    Drawn,
+    Note,
+    NotKnown,
+    Table,
+    Verdict,
+)
+from webapp.analyses.registry import analysis
+from webapp.analyses.starts.jar_downloads import JarDownloads, jar_downloads
+from webapp.analyses.starts.job_starts import JobStarts, Start, job_starts, threads_of
+from webapp.analyses.starts.rpc_troubles import RpcTroubles, rpc_troubles
+from webapp.analyses.starts.words import KINDS, PHASES, about_calls, about_jars, verdict
+from webapp.charts.starts import phases_by_start
+from webapp.fleet.models import JobCurrent
+from webapp.lib import shown_zone
+from webapp.lib.instants import day_and_clock_text
+from webapp.messages.rendering import localised
+from webapp.threads.models import StartingThread
+
+SHOWN = 12
+OWN = message("Deploy + restore")
+DOES_NOT_LOG = message(
+    "Whether consumers asked for the state of partitions is not known: TaskManagers log it at DEBUG "
+    "alone, by the logger org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate."
+)
+
+
+@analysis(
+    "starts",
+    title=message("Starts"),
+    summary=message("how long the job took to start and to restart, phase by phase, and which tasks were last"),
+    tab="runtime",
+    in_report=True,
+)
+def starts(job: JobCurrent, asked: Asked) -> Document:
+    """Up to the end of the time: what a job took to start is asked for long afterwards."""
+    found = job_starts(job, until=asked.until)
+    calls, jars = rpc_troubles(job, asked.until, found.starts), jar_downloads(job, found)
+    blocks: list[Block] = [Chart("phases", message("Phases"), subtitle=message("of each start"))]
+    if found.newest:
+        blocks += [_starts(found), _phases(found.newest), _slowest(found.newest)]
+        blocks.append(_threads(threads_of(job, found)))
+    blocks += [*_calls(calls), _jars(jars)]
+    if found.newest:
+        blocks += _groups(found.newest)
+    return Document(_verdict(found, calls), tuple(blocks))
+
+
+@starts.draws("phases")
+def phases(job: JobCurrent, asked: Asked) -> Drawn:
+    found = job_starts(job, until=asked.until)
+    if not found.starts:
+        text = message("Phases are known once all tasks of a start ran.")
+        return Drawn(empty_title=message("No start was seen"), empty_text=text)
+    oldest_first = [
+        (
+            f"{localised(KINDS[one.kind])}<br>{day_and_clock_text(one.at).replace(' ', '<br>', 1)}",
+            {phase.name: phase.duration_ms for phase in one.phases if phase.name != "detect"},
+        )
+        for one in reversed(found.starts)
+    ]
+    labels = {name: localised(label) for name, (label, _) in PHASES.items()}
+    note = message("Oldest first; instants are {zone:name}.", zone=shown_zone.label())
+    return Drawn(json.loads(phases_by_start(oldest_first, labels).to_json()), note)
+
+
+def _verdict(found: JobStarts, calls: RpcTroubles) -> Verdict:
+    of_starts = verdict(found)
+    if not any(one.calls for one in calls.seconds):
+        return of_starts
+    return Verdict("warn", join_messages((of_starts.sentence, about_calls(calls)), " "))
+
+
+def _starts(found: JobStarts) -> Table:
+    had = [name for name in PHASES if any(name in one.phase_of for one in found.starts)]
+    known = plural(found.compared, "{count:count} start known", "{count:count} starts known")
+    of_jobs = plural(found.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name")
+    whole = message("from the submission, or from RESTARTING, until the last task ran")
+    gap = message(
+        "from the last completed checkpoint before it to the first one after it: "
+        "so long sinks that commit with checkpoints showed nothing new"
+    )
+    stragglers = message("tasks that took three times as long as the median task of their vertex")
+
+    def row(one: Start) -> tuple[Any, ...]:
+        took = [one.phase_of[name].duration_ms if name in one.phase_of else None for name in had]
+        ends = (one.output_gap_ms, one.stragglers, one.held_up_ms if one.stragglers else None)
+        return (one.at, KINDS[one.kind], one.tasks, one.total_ms, one.usual_total_ms, *took, *ends)
+
+    return Table(
+        "starts",
+        message("Starts"),
+        (
+            Column("at", message("Scheduled"), "instant"),
+            Column("kind", message("Kind")),
+            Column("tasks", message("Tasks"), "count"),
+            Column("total_ms", message("Until all ran"), "ms", whole),
+            Column("usual_total_ms", message("Usually"), "ms", _USUALLY),
+            *(Column(f"{name}_ms", PHASES[name][0], "ms", PHASES[name][1]) for name in had),
+            Column("output_gap_ms", message("Output gap"), "ms", gap),
+            Column("stragglers", message("Stragglers"), "count", stragglers),
+            Column("held_up_ms", message("Held up"), "ms", message("how long all others waited for them")),
+        ),
+        tuple(map(row, found.starts)),
+        subtitle=join_messages((message("newest first"), join_messages((known, of_jobs), " ")), " · "),
+    )
+
+
+_USUALLY = message("the median of earlier starts of jobs of this name on this cluster")
+
+
+def _phases(newest: Start) -> Table:
+    by_log = message("Read from the JobManager's log: how long each task waited for its slot is not known.")
+    return Table(
+        "phases",
+        message("Phases of the newest start"),
+        (
+            Column("phase", message("Phase")),
+            Column("duration_ms", message("Took"), "ms"),
+            Column("usual_ms", message("Usually"), "ms", _USUALLY),
+            Column("over_usual", message("Against it"), "factor"),
+            Column("meaning", message("Meaning")),
+        ),
+        tuple((PHASES[one.name][0], one.duration_ms, one.usual_ms, one.over_usual, PHASES[one.name][1]) for one in newest.phases),
+        note=by_log if newest.reported_by == "log" else "",
+    )
+
+
+def _slowest(newest: Start) -> Table:
+    slowest = newest.detail.get("slowest") or ()
+    return Table(
+        "slowest",
+        message("Slowest tasks"),
+        (
+            Column("task", message("Task")),
+            Column("subtask", message("Subtask"), "number"),
+            Column("host", message("Host"), "host"),
+            Column("taskmanager_id", message("TaskManager"), "mono"),
+            Column("slots_ms", message("Slots"), "ms"),
+            Column("deploy_ms", message("Deploy"), "ms"),
+            Column("restore_ms", message("Restore"), "ms"),
+            Column("own_ms", OWN, "ms"),
+            Column("straggles", message("Straggles"), "flag"),
+        ),
+        tuple(
+            (
+                one["name"],
+                one["subtask"],
+                one["host"],
+                one["taskmanager_id"],
+                one["slots_ms"],
+                one["deploy_ms"],
+                one["restore_ms"],
+                one["own_ms"],
+                bool(one["straggles"]),
+            )
+            for one in slowest
+        ),
+        subtitle=message(
+            "of the newest start: the slowest 1 %, and those that straggled, at most 100; {slowest:count} of {tasks:count}",
+            slowest=len(slowest),
+            tasks=newest.tasks,
+        ),
+    )
+
+
+def _threads(found: Sequence[StartingThread]) -> Table:
+    deploy, restore = PHASES["deploy"][0], PHASES["restore"][0]
+    not_seen = message("No collect cycle saw a task of this start that had been deployed ten seconds before and did not run yet.")
+    off = message("With WEIR_START_DUMPS=1 Weir dumps the threads of tasks that are slow to start, and shows here what they did.")
+    return Table(
+        "threads",
+        message("What slow tasks did"),
+        (
+            Column("task", message("Task")),
+            Column("subtask", message("Subtask"), "number"),
+            Column("does", message("Does")),
+            Column("phase", message("Phase")),
+            Column("after_ms", message("After deploy"), "ms", message("of the dump, since the deployment of the task began")),
+            Column("at", message("At"), "instant"),
+        ),
+        tuple(
+            (
+                one.vertex,
+                one.subtask,
+                one.sentence,
+                deploy if one.state == "DEPLOYING" else restore,
+                one.after_ms,
+                one.at,
+            )
+            for one in found
+        ),
+        subtitle=message("their threads, dumped while they started"),
+        empty=not_seen if settings.WEIR.start_dumps else off,
+    )
+
+
+def _calls(found: RpcTroubles) -> Iterator[Block]:
+    """A table where any timed out, else the sentence."""
+    if not found.is_known:
+        yield NotKnown(about_calls(found))
+        return
+    if not found.seconds:
+        yield Note(about_calls(found))
+    else:
+        yield _seconds(found)
+    if found.state_requests is None:
+        yield Note(DOES_NOT_LOG)
+
+
+def _seconds(found: RpcTroubles) -> Table:
+    limits = message(
+        "What lets more through: pekko.ask.timeout (akka.ask.timeout before 1.18), "
+        "taskmanager.network.request-backoff.max, fewer slots on a TaskManager, smaller jars."
+    )
+    cut = message("Only the newest lines were read.") if found.cut else ""
+    return Table(
+        "calls",
+        message("Calls that timed out"),
+        (
+            Column("at", message("Second"), "instant"),
+            Column("phase", message("Phase")),
+            Column("slots", message("Slots"), "count"),
+            Column(
+                "deployments",
+                message("Tasks"),
+                "count",
+                message("tasks that failed since a call that deploys or reports them timed out"),
+            ),
+            Column(
+                "partitions",
+                message("Partitions"),
+                "count",
+                message("partitions that consumers asked for and that were not there"),
+            ),
+            Column(
+                "state_requests",
+                message("State requests"),
+                "count",
+                message("consumers asked the JobManager whether the producer of a partition will have it"),
+            ),
+            Column("taskmanagers_lost", message("TaskManagers lost"), "count"),
+        ),
+        tuple(
+            (
+                one.at,
+                PHASES[one.phase][0] if one.phase else None,
+                one.slots,
+                one.deployments,
+                one.partitions,
+                None if found.state_requests is None else one.state_requests,
+                one.taskmanagers_lost,
+            )
+            for one in found.seconds[:SHOWN]
+        ),
+        subtitle=message("between JobManager and TaskManagers, by the logs of an hour; worst first"),
+        note=join_messages((about_calls(found), cut, limits), " "),
+        total=len(found.seconds),
+    )
+
+
+def _jars(found: JarDownloads) -> Block:
+    if not found.downloads:
+        return Note(about_jars(found))
+    at_most = message("until its first task was deployed: Flink does not log when a download ends")
+    return Table(
+        "jars",
+        message("Jars"),
+        (
+            Column("process", message("Log of the TaskManager"), "mono"),
+            Column("at", message("Began"), "instant"),
+            Column("files", message("Files"), "count"),
+            Column("at_most_ms", message("Took at most"), "ms", at_most),
+        ),
+        tuple((one.process, one.at, one.files, one.at_most_ms) for one in found.downloads[:SHOWN]),
+        subtitle=message("what TaskManagers fetched when the job was deployed; longest first"),
+        note=about_jars(found),
+        total=len(found.downloads),
+    )
+
+
+def _groups(newest: Start) -> Iterator[Table]:
+    """By vertex, by TaskManager and by host: where the slow tasks are."""
+    for key, title, first in (
+        ("vertices", message("Vertices"), (Column("name", message("Vertex")),)),
+        (
+            "taskmanagers",
+            message("TaskManagers"),
+            (Column("taskmanager_id", message("TaskManager"), "mono"), Column("host", message("Host"), "host")),
+        ),
+        ("hosts", message("Hosts"), (Column("host", message("Host"), "host"),)),
+    ):
+        columns = (
+            *first,
+            Column("tasks", message("Tasks"), "count"),
+            Column("slots_max_ms", message("Slots"), "ms", _LONGEST),
+            Column("deploy_max_ms", message("Deploy"), "ms", _LONGEST),
+            Column("restore_max_ms", message("Restore"), "ms", _LONGEST),
+            Column("own_median_ms", message("Deploy + restore, median"), "ms"),
+            Column("own_max_ms", message("Deploy + restore, longest"), "ms"),
+        )
+        rows: Sequence[Mapping[str, Any]] = newest.detail.get(key) or ()
+        yield Table(
+            key,
+            title,
+            columns,
+            tuple(tuple(one.get(column.key) for column in columns) for one in rows),
+            subtitle=message("of the newest start, slowest first, at most 12"),
+            empty=message("not known"),
+        )
+
+
+_LONGEST = message("of its task that took longest")

@@ -1,0 +1,120 @@
+"""Calls between JobManager and TaskManagers that timed out, and requests for the state of partitions, second by second, beside the
+phases of the starts they fell into."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db.models import Count
+from django.db.models.functions import TruncSecond
+
+from spark_jobs.diagnosis.rules.start_rpc_storm import NOT_FOUND, STATE_REQUEST, TIMED_OUT
+from webapp.analyses.starts.job_starts import Start
+from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
+
+LOOK_BACK = timedelta(hours=1)
+MOST_LINES, MOST_LOST = 5_000, 500
+SHOWN = 12
+_TIMED = ("slots", "deploy", "restore")
+
+
+@dataclass
+class TroubledSecond:
+    """``phase`` of a start that is known to have been under way; None where none was seen to its end."""
+
+    at: datetime
+    phase: str | None
+    slots: int = 0
+    deployments: int = 0
+    partitions: int = 0
+    taskmanagers_lost: int = 0
+    state_requests: int = 0
+
+    @property
+    def calls(self) -> int:
+        return self.slots + self.deployments + self.partitions
+
+
+@dataclass(frozen=True)
+class RpcTroubles:
+    """Of the hour up to ``until``: requests for slots and calls about tasks that timed out, partitions that were not found. ``seconds``
+    worst first. ``cut``: there were more lines than are read. ``is_known``: any log of the job was read for that hour.
+    ``state_requests``: consumers asked the JobManager for the state of a partition; None where no line says so: Flink logs it at DEBUG.
+    """
+
+    until: datetime
+    slots: int = 0
+    deployments: int = 0
+    partitions: int = 0
+    taskmanagers_lost: int = 0
+    seconds: Sequence[TroubledSecond] = field(default_factory=tuple)
+    cut: bool = False
+    is_known: bool = True
+    state_requests: int | None = None
+
+
+def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start]) -> RpcTroubles:
+    """Three queries at most."""
+    seen = job.last_seen_at or job.as_of
+    until = min(until, seen) if until else seen
+    # The last answer may be older than the last line.
+    span = {"gte": until - LOOK_BACK, "lte": until + timedelta(minutes=1)}
+    lines = LogEvent.objects.filter(cluster=job.cluster, job_id=job.job_id, ts__gte=span["gte"], ts__lte=span["lte"])
+    told = lines.filter(kind__in=("slot_request_failed", "task_state"), reason__in=(TIMED_OUT, NOT_FOUND)).order_by("-ts", "-id")
+    columns = ("ts", "kind", "reason", "vertex_id", "vertex_name", "subtask", "attempt", "id")
+    rows = list(told.values_list(*columns)[: MOST_LINES + 1])
+    of_second = lines.filter(kind=STATE_REQUEST).annotate(second=TruncSecond("ts")).order_by("second").values_list("second")
+    asked = dict(of_second.annotate(requests=Count("id")))
+    if not rows and not asked:
+        return RpcTroubles(until, is_known=lines.exists())
+    seconds: dict[datetime, TroubledSecond] = {}
+    seen_tasks: set[tuple[object, ...]] = set()
+
+    def second(at: datetime) -> TroubledSecond:
+        at = at.replace(microsecond=0)
+        return seconds.setdefault(at, TroubledSecond(at, _phase(at, starts)))
+
+    # JobManager and TaskManagers log the same failure of a task: the first line counts.
+    for at, kind, reason, vertex_id, name, subtask, attempt, row_id in reversed(rows[:MOST_LINES]):
+        task = (vertex_id or name, subtask, attempt) if kind == "task_state" else (row_id,)
+        if task in seen_tasks:
+            continue
+        seen_tasks.add(task)
+        of = second(at)
+        if kind == "slot_request_failed":
+            of.slots += 1
+        elif reason == NOT_FOUND:
+            of.partitions += 1
+        else:
+            of.deployments += 1
+    for at, requests in asked.items():
+        second(at).state_requests = requests
+    lost = JobAnnotation.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, kind="taskmanager_lost", at__gte=span["gte"], at__lte=span["lte"]
+    )
+    for at in lost.order_by("-at").values_list("at", flat=True)[:MOST_LOST]:
+        second(at).taskmanagers_lost += 1
+    every = seconds.values()
+    return RpcTroubles(
+        until,
+        slots=sum(one.slots for one in every),
+        deployments=sum(one.deployments for one in every),
+        partitions=sum(one.partitions for one in every),
+        taskmanagers_lost=sum(one.taskmanagers_lost for one in every),
+        seconds=sorted(every, key=lambda one: (-one.calls, -one.taskmanagers_lost, -one.state_requests, one.at)),
+        cut=len(rows) > MOST_LINES,
+        state_requests=sum(asked.values()) or None,
+    )
+
+
+def _phase(at: datetime, starts: Sequence[Start]) -> str | None:
+    """Instants are full seconds: a phase that begins or ends within the second has it."""
+    for start in starts:
+        begins = start.at
+        for name in _TIMED:
+            phase = start.phase_of.get(name)
+            ends = begins + timedelta(milliseconds=phase.duration_ms if phase else 0)
+            if begins - timedelta(seconds=1) < at <= ends:
+                return name
+            begins = ends
+    return None

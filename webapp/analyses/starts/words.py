@@ -1,0 +1,141 @@
+"""What a start came to, in words."""
+
+from ingest.messages import join_messages, message, plural
+from webapp.analyses.document import Verdict
+from webapp.analyses.starts.jar_downloads import JarDownloads
+from webapp.analyses.starts.job_starts import JobStarts, Start
+from webapp.analyses.starts.rpc_troubles import RpcTroubles
+from webapp.lib.quantities import count_text, duration_text
+
+PHASES = {
+    "detect": (message("Detect"), message("from the first failed task to the decision to restart; before the downtime")),
+    "graph": (
+        message("Graph"),
+        message("from the submission until scheduling began: the execution graph is built, the snapshot's _metadata is read"),
+    ),
+    "cancel": (message("Cancel"), message("until the last task of the attempt before had ended")),
+    "wait": (message("Wait"), message("until the job was RUNNING again: the delay of its restart strategy, or no slots")),
+    "failed_attempts": (message("Failed attempts"), message("deployments in which tasks failed again before all ran")),
+    "slots": (message("Slots"), message("until the last task had its slot")),
+    "deploy": (message("Deploy"), message("until the last task began to restore: it is sent to its TaskManager, which fetches the jars")),
+    "restore": (message("Restore"), message("until the last task ran: state is restored, operators are opened")),
+}
+KINDS = {"start": message("Start"), "restart": message("Restart"), "rescale": message("Rescale")}
+MUCH_LONGER = 2.0
+"""Times the usual from which a start is called slow."""
+HELD_UP_MS = 1_000
+NAME_CHARS = 80
+
+
+def verdict(found: JobStarts) -> Verdict:
+    newest = found.newest
+    if newest is None:
+        return Verdict("unknown", message("No start of this job was seen from its beginning until all tasks ran."))
+    took = (
+        message("The newest {kind:name} took {total_ms:name}", kind=KINDS[newest.kind].lower(), total_ms=duration_text(newest.total_ms))
+        if newest.total_ms is not None
+        else message("All tasks of the newest {kind:name} ran", kind=KINDS[newest.kind].lower())
+    )
+    phase = newest.slowest_phase
+    most = (
+        message(
+            ", most of it in {lower:name} ({duration_ms:name})",
+            lower=PHASES[phase.name][0].lower(),
+            duration_ms=duration_text(phase.duration_ms),
+        )
+        if phase
+        else ""
+    )
+    held = _held_up(newest)
+    ratio = newest.total_ms / newest.usual_total_ms if newest.total_ms is not None and newest.usual_total_ms else None
+    usual = (
+        ""
+        if ratio is None
+        else message(" That is {ratio:name} times the median of earlier starts of jobs of this name.", ratio=f"{ratio:.1f}")
+    )
+    is_slow = bool(held) or (ratio is not None and ratio >= MUCH_LONGER)
+    return Verdict(
+        "warn" if is_slow else "ok",
+        message("{sentence:name}.", sentence=message("{took:message}{most:message}", took=took, most=most))
+        + message("{usual:message}{held:message}", usual=usual, held=held),
+    )
+
+
+def about_jars(found: JarDownloads) -> str:
+    """What a deployment fetched, and from where."""
+    if found.downloads:
+        longest, processes = found.downloads[0].at_most_ms, len(found.downloads)
+        took = message("; the longest took at most {longest:name}", longest=duration_text(longest)) if longest is not None else ""
+        files = plural(found.files, "{files:count} file", "{files:count} files", files=found.files)
+        managers = plural(processes, "{taskmanagers:count} TaskManager", "{taskmanagers:count} TaskManagers", taskmanagers=processes)
+        fetched = message("{managers:text} fetched {files:text} from the JobManager{took:text}.", managers=managers, files=files, took=took)
+    else:
+        fetched = message(
+            "No log of a TaskManager has a download from the JobManager: jars lie where TaskManagers find them, or no log was read."
+        )
+    if not found.high_availability:
+        return fetched
+    on = message("High availability is on: TaskManagers read jars from its storage, and from the JobManager only where that fails.")
+    return join_messages((fetched, on), " ")
+
+
+def about_calls(found: RpcTroubles) -> str:
+    if not found.is_known:
+        return message("Whether calls timed out is not known: no log of this job was read for that hour.")
+    if not found.seconds:
+        return message("No request for a slot, no deployment and no request for a partition timed out in the hour before.")
+    asked = about_state_requests(found)
+    if not any(one.calls or one.taskmanagers_lost for one in found.seconds):
+        in_time = message("No request for a slot, no deployment and no request for a partition timed out in the hour before.")
+        return join_messages((in_time, asked), " ")
+    worst = found.seconds[0]
+    phase = message(", in {lower:name} of a start", lower=PHASES[worst.phase][0].lower()) if worst.phase else ""
+    calls = message(
+        "{slots:name} requests for slots and {deployments:name} calls about tasks "
+        "timed out in an hour, {partitions:name} partitions were not found, "
+        "{taskmanagers_lost:name} TaskManagers were lost. The worst second had "
+        "{calls:name}{phase:text}.",
+        slots=count_text(found.slots),
+        deployments=count_text(found.deployments),
+        partitions=count_text(found.partitions),
+        taskmanagers_lost=count_text(found.taskmanagers_lost),
+        calls=count_text(worst.calls),
+        phase=phase,
+    )
+    return message("{calls:message} {asked:message}", calls=calls, asked=asked).strip()
+
+
+def about_state_requests(found: RpcTroubles) -> str:
+    """Empty where no line has one."""
+    if found.state_requests is None:
+        return ""
+    worst = max(found.seconds, key=lambda one: one.state_requests)
+    return message(
+        "Consumers asked the JobManager for the state of partitions {requests:name} times, up to {most:name} times in a second.",
+        requests=count_text(found.state_requests),
+        most=count_text(worst.state_requests),
+    )
+
+
+def straggler(start: Start) -> str:
+    """The slowest of the tasks that others waited for, and where it ran; empty where they did not."""
+    return " on ".join(filter(None, _straggler(start)))
+
+
+def _held_up(start: Start) -> str:
+    task, place = _straggler(start)
+    if not task:
+        return ""
+    held_up = duration_text(start.held_up_ms)
+    if not place:
+        return message(" {task:name} held all others up for {held_up_ms:name}.", task=task, held_up_ms=held_up)
+    return message(" {task:name} on {host:name} held all others up for {held_up_ms:name}.", task=task, host=place, held_up_ms=held_up)
+
+
+def _straggler(start: Start) -> tuple[str, str]:
+    """Task and place, each empty where there is none."""
+    slowest = next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
+    if slowest is None or start.held_up_ms < HELD_UP_MS:
+        return "", ""
+    name = slowest["name"] if len(slowest["name"]) <= NAME_CHARS else f"{slowest['name'][: NAME_CHARS - 1]}…"
+    return f"{name}/{slowest['subtask']}", slowest["host"] or slowest["taskmanager_id"] or ""

@@ -1,0 +1,23 @@
+"""The fields of what lists, exports and commands give, by the serving tables that hold them."""
+
+from collections.abc import Iterator
+
+from spark_jobs.serving import SERVING_TABLES, ServingTable
+from webapp.site.documentation.markdown import plain, table
+
+INTRODUCTION = """# Fields
+
+What Weir derives of jobs and checkpoints, under the names that the [API](api.md), exports and `--json` of
+[commands](commands.md) have in common. Instants are UTC; unknown is null. A field that is not described is what its name says.
+"""
+HEADS = ("field", "type", "unit", "meaning")
+
+
+def pages() -> dict[str, str]:
+    parts = [f"## {one.name}\n\n{one.row[0].upper()}{one.row[1:]}.\n\n{table(HEADS, _rows(one))}" for one in SERVING_TABLES.values()]
+    return {"reference/fields.md": "\n\n".join((INTRODUCTION.strip(), *parts)) + "\n"}
+
+
+def _rows(of: ServingTable) -> Iterator[tuple[str, ...]]:
+    for one in of.columns:
+        yield f"`{one.name}`", one.kind, one.unit or "–", plain(one.meaning) or "–"
