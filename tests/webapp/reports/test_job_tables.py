@@ -17,10 +17,10 @@ from tests.webapp.builders import T0, cluster, fact, job, replica
 from tests.webapp.reports.stories import UID, gather, scope, told
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
+from webapp.profiles.job_threads import job_threads
+from webapp.profiles.models import ThreadDump
 from webapp.reports.gathering import incident, job_tables
 from webapp.reports.renderers import html, markdown
-from webapp.threads.job_threads import job_threads
-from webapp.threads.models import ThreadDump
 
 pytestmark = pytest.mark.django_db
 PLAYED = "1.20.5/counted-small"
