@@ -24,8 +24,8 @@ HELD_FROM = 3
 
 
 class ThreadParameters(ListFilters):
-    vertex = Text(about="id of a vertex: its threads alone")
-    taskmanager = Text(about="id of a TaskManager: its threads alone")
+    vertex = Text(about=message("id of a vertex: its threads alone"))
+    taskmanager = Text(about=message("id of a TaskManager: its threads alone"))
 
 
 @analysis(
