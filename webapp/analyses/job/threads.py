@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import list_text, message, plural
+from spark_jobs.diagnosis.thread_dumps import own_method
 from webapp.analyses.document import (
     Asked,
     Block,
@@ -24,8 +25,8 @@ HELD_FROM = 3
 
 
 class ThreadParameters(ListFilters):
-    vertex = Text(about="id of a vertex: its threads alone")
-    taskmanager = Text(about="id of a TaskManager: its threads alone")
+    vertex = Text(about=message("id of a vertex: its threads alone"))
+    taskmanager = Text(about=message("id of a TaskManager: its threads alone"))
 
 
 @analysis(
@@ -118,8 +119,13 @@ def _threads(
     found: Sequence[tuple[DumpedTaskManager, ShownThread]],
     empty: str = "",
 ) -> Table:
-    """Those that are blocked first, then those that stand longest."""
-    order = sorted(found, key=lambda one: (one[1].thread.state != "BLOCKED", -one[1].in_a_row))
+    """Those that are blocked first, then those in the job's own code, the longest first."""
+
+    def rank(one: tuple[DumpedTaskManager, ShownThread]) -> tuple[bool, bool, int]:
+        thread = one[1].thread
+        return thread.state != "BLOCKED", own_method(thread) is None, -one[1].in_a_row
+
+    order = sorted(found, key=rank)
     return Table(
         key,
         title,
@@ -143,7 +149,7 @@ def _threads(
                 one.subtask,
                 one.does,
                 one.in_a_row,
-                one.thread.state.lower(),
+                one.thread.state.lower().replace("_", " "),
                 "\n".join((*one.thread.frames, "…") if one.thread.is_cut else one.thread.frames),
                 of.taskmanager_id,
             )
