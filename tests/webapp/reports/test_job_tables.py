@@ -62,7 +62,7 @@ def test_each_has_its_sentence_and_its_figures_in_every_form(of):
 
 def test_a_job_of_which_nothing_is_worked_out_has_none(django_assert_max_num_queries):
     of = job(at=T0)
-    with django_assert_max_num_queries(23):
+    with django_assert_max_num_queries(30):
         assert job_tables.tables(of, scope(of), T0) == ()
 
 
