@@ -40,9 +40,9 @@ def of(weir, tmp_path):
     return JobCurrent.objects.create(**row)
 
 
-def printed(command, of):
+def printed(command, of, *more):
     out = StringIO()
-    call_command(command, CLUSTER, of.job_id, "--json", stdout=out)
+    call_command(command, CLUSTER, of.job_id, *more, "--json", stdout=out)
     return json.loads(out.getvalue())
 
 
@@ -89,6 +89,6 @@ def test_what_its_tasks_need_is_told_as_on_its_pages(weir, tmp_path, home):
     of_time = scope(of, start=of.start_time, end=of.last_seen_at + timedelta(minutes=1))
     tables = {one.title: one for one in gather(of_time, uid=UID, made_at=timezone.now(), made_by="olga").stories[0].tables}
     assert {"State backend", "Copy of its checkpoints", "Threads"} <= tables.keys()
-    assert tables["State backend"].note == printed("backend", of)["verdict"]
+    assert tables["State backend"].note == printed("analyse", of, "backend")["verdict"]["sentence"]
     assert tables["Threads"].rows == (("enrich (1/2)#0", "runs in a.B.map", "3"),)
     assert "Exactly-once" not in tables
