@@ -16,6 +16,7 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED, READ_FIELDS, SECRETS
 from webapp.fleet.sign_ins import SIGN_INS
 from webapp.fleet.validators import is_web_url
+from webapp.messages.fields import MessageField, MessagesField
 from webapp.pipeline import tasks
 from webapp.pipeline.table_models import SERVED
 from webapp.work import keys, registry
@@ -27,6 +28,8 @@ FIELD_OF_KIND: dict[str, tuple[type[models.Field], ...]] = {  # type: ignore[typ
     "flag": (models.BooleanField,),
     "instant": (models.DateTimeField,),
     "json": (models.JSONField,),
+    "message": (MessageField,),
+    "messages": (MessagesField,),
 }
 
 
