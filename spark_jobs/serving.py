@@ -44,7 +44,7 @@ class Column:
 
 
 _UNITS = {
-    "_ms": "ms", "_bytes": "bytes", "_share": "0…1", "_ratio": "0…1", "_per_s": "1/s",
+    "_ms": "ms", "_bytes": "bytes", "_share": "ratio", "_ratio": "ratio", "_per_s": "1/s",
     **dict.fromkeys(("bytes_per_h", "bytes_per_h_low", "bytes_per_h_high"), "bytes/h"),
 }  # fmt: skip
 _KINDS: dict[Any, Kind] = {
@@ -79,7 +79,9 @@ def columns_of(sample: type) -> tuple[Column, ...]:
 
 
 def _column(name: str, hint: Any, required: bool) -> Column:
-    plain, meaning, *unit = get_args(hint) if get_origin(hint) is Annotated else (hint, "")
+    if get_origin(hint) is not Annotated:
+        raise TypeError(f"Field {name} of a sample is a column: it lacks its meaning.")
+    plain, meaning, *unit = get_args(hint)
     if EPOCH_MS in unit:
         return Column(name.removesuffix("_ms"), "instant", meaning, required)
     known = (kind for kind in (plain, *get_args(plain)) if kind is not NoneType)

@@ -111,5 +111,5 @@ def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
     except ValueError:
         why = ""  # a name; where it leads to is checked when it is asked
     if why:
-        raise _Refused(message("it {why:message}", why=why))
+        raise _Refused(message("it {why:text}", why=why))
     return url

@@ -70,7 +70,7 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
     if not isinstance(given, dict) or len(given) > MAX_LABELS:
         raise Skipped(
             message(
-                "{where:message}: labels must be at most {max_labels:number} names with texts, and are {kind:text}",
+                "{where:text}: labels must be at most {max_labels:number} names with texts, and are {kind:text}",
                 where=where,
                 max_labels=MAX_LABELS,
                 kind=_kind(given),
@@ -80,7 +80,7 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
         if not isinstance(name, str) or not _LABEL.fullmatch(name):
             raise Skipped(
                 message(
-                    "{where:message}: {name:text} is no name of a label: letters, digits and underscores, 64 at most",
+                    "{where:text}: {name:text} is no name of a label: letters, digits and underscores, 64 at most",
                     where=where,
                     name=f"{str(name)[:64]!r}",
                 )
@@ -88,7 +88,7 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
         if not isinstance(value, str) or len(value) > MAX_VALUE or _UNSEEN.search(value):
             raise Skipped(
                 message(
-                    "{where:message}: the label {name:name} must be a text of at most "
+                    "{where:text}: the label {name:name} must be a text of at most "
                     "{max_value:number} characters on one line, and is {kind:text}",
                     where=where,
                     name=name,

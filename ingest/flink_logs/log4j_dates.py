@@ -42,7 +42,7 @@ class LogDate:
 def no_layout(pattern: str, why: str) -> Refused:
     return Refused(
         message(
-            "The log layout {pattern:text} cannot be read: {why:message}. Use 'flink' or a log4j pattern with %d and %m.",
+            "The log layout {pattern:text} cannot be read: {why:text}. Use 'flink' or a log4j pattern with %d and %m.",
             pattern=f"{pattern!r}",
             why=why,
         )

@@ -62,7 +62,7 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
         if zone_is_doubtful(newest, now):
             result.misses.append(
                 message(
-                    "logs: the newest record would be {hours:message} from now; is {time_zone:name} the time zone of these logs?",
+                    "logs: the newest record would be {hours:text} from now; is {time_zone:name} the time zone of these logs?",
                     hours=_hours(newest - now),
                     time_zone=logs.time_zone,
                 )

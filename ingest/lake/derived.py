@@ -12,6 +12,7 @@ from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Column, Table
 REFUSED = "refused"
 """Outcome of a trigger that was refused before it took a checkpoint id: only the log shows it."""
 
+# What is not described here is what the serving table checkpoint_fact says of the column of its name.
 CHECKPOINT_FACTS = Table(
     "derived/checkpoint_facts",
     "what one run found of one checkpoint, as far as roll-ups need it, or of one refused trigger",
@@ -23,14 +24,9 @@ CHECKPOINT_FACTS = Table(
         Column("retracted", FLAG, "the key turned out to be another: what was recorded under it before is withdrawn"),
         Column("is_savepoint", FLAG, ""),
         Column("outcome", TEXT, "of the checkpoint, or refused; null where retracted"),
-        Column("final", FLAG, "the outcome is settled"),
-        Column("end_to_end_ms", INT, "", "ms"),
-        Column("start_delay_ms", INT, "largest over all subtasks", "ms"),
-        Column("alignment_ms", INT, "largest over all subtasks", "ms"),
-        Column("sync_ms", INT, "largest over all subtasks", "ms"),
-        Column("async_ms", INT, "largest over all subtasks", "ms"),
-        Column("state_bytes", INT, "full state", "bytes"),
-        Column("checkpointed_bytes", INT, "newly uploaded", "bytes"),
+        Column("final", FLAG, ""),
+        *(Column(f"{name}_ms", INT, "", "ms") for name in ("end_to_end", "start_delay", "alignment", "sync", "async")),
+        *(Column(f"{name}_bytes", INT, "", "bytes") for name in ("state", "checkpointed")),
     ),
     ("cluster", "job_id", "checkpoint_id", "trigger_time", "line"),
     "trigger_time",

@@ -258,7 +258,7 @@ async def ask(client: RestClient, store: Store, begin_ns: int, end_ns: int, limi
     except BadAnswer as error:
         if error.status is not None and error.reason not in _UNREADABLE:
             reported = message(
-                "It answered HTTP {status:number}. {advice:message}", status=error.status, advice=store.advice(error.status)
+                "It answered HTTP {status:number}. {advice:text}", status=error.status, advice=store.advice(error.status)
             ).strip()
         else:
             reported = _without_query(str(error))

@@ -54,7 +54,7 @@ class Reading:
             raise DamagedMetadata(
                 self.window.position,
                 message("at most {most_nested:number} handles in each other", most_nested=MOST_NESTED),
-                message("{what:message}, deeper", what=what),
+                message("{what:text}, deeper", what=what),
             )
         self.depth += 1
         yield

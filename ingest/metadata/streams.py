@@ -44,7 +44,7 @@ def require_stream(reading: Reading, whose: str) -> Stream:
     position = reading.window.position
     stream = read_stream(reading)
     if stream is None:
-        raise DamagedMetadata(position, message("the stream of {whose:message}", whose=whose), message("none"))
+        raise DamagedMetadata(position, message("the stream of {whose:text}", whose=whose), message("none"))
     return stream
 
 

@@ -74,29 +74,27 @@ class Window:
         """A 32-bit number that may not be negative."""
         number = self.int32(expected)
         if number < 0:
-            raise DamagedMetadata(self.position - 4, message("{expected:message} of 0 or more", expected=expected), str(number))
+            raise DamagedMetadata(self.position - 4, message("{expected:text} of 0 or more", expected=expected), str(number))
         return number
 
     def bounded_count(self, most: int, things: str) -> int:
         """A count of what becomes objects, so that a forged number must not decide how many."""
-        number = self.count(message("the number of {things:message}", things=things))
+        number = self.count(message("the number of {things:text}", things=things))
         if number > most:
-            raise DamagedMetadata(
-                self.position - 4, message("at most {most:count} {things:message}", most=most, things=things), f"{number:,}"
-            )
+            raise DamagedMetadata(self.position - 4, message("at most {most:count} {things:text}", most=most, things=things), f"{number:,}")
         return number
 
     def size(self, expected: str) -> int:
         """A 64-bit number of bytes that may not be negative."""
         number = self.int64(expected)
         if number < 0:
-            raise DamagedMetadata(self.position - 8, message("{expected:message} of 0 or more", expected=expected), str(number))
+            raise DamagedMetadata(self.position - 8, message("{expected:text} of 0 or more", expected=expected), str(number))
         return number
 
     def flag(self, expected: str) -> bool:
         value = self.byte(expected)
         if value > 1:
-            raise DamagedMetadata(self.position - 1, message("{expected:message} (0 or 1)", expected=expected), str(value))
+            raise DamagedMetadata(self.position - 1, message("{expected:text} (0 or 1)", expected=expected), str(value))
         return value == 1
 
     def text(self, expected: str) -> str:
@@ -111,7 +109,7 @@ class Window:
             return decode(written)
         except UnicodeDecodeError as error:
             raise DamagedMetadata(
-                self.position - size + error.start, message("{expected:message} in modified UTF-8", expected=expected), error.reason
+                self.position - size + error.start, message("{expected:text} in modified UTF-8", expected=expected), error.reason
             ) from error
 
     def longs(self, count: int, expected: str) -> "array[int]":
@@ -141,9 +139,9 @@ class Window:
         if self.available(size) < size:
             raise IncompleteMetadata(
                 self.position,
-                message("{expected:message} ({size:number} bytes)", expected=expected, size=size)
+                message("{expected:text} ({size:number} bytes)", expected=expected, size=size)
                 if size != 1
-                else message("{expected:message} (1 byte)", expected=expected),
+                else message("{expected:text} (1 byte)", expected=expected),
                 message(
                     "the end of the file after {base:message}",
                     base=plural(self._base + self.end, "{count:count} byte", "{count:count} bytes"),

@@ -33,7 +33,7 @@ def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Netwo
     try:
         return tuple(ipaddress.ip_network(text.strip()) for text in environment.get(VARIABLE, "").split(",") if text.strip())
     except ValueError as error:
-        raise Refused(message("{variable:message} must be networks such as 10.0.0.0/8, separated by commas.", variable=VARIABLE)) from error
+        raise Refused(message("{variable:text} must be networks such as 10.0.0.0/8, separated by commas.", variable=VARIABLE)) from error
 
 
 def refusal(text: str) -> str:

@@ -45,17 +45,17 @@ def interval_advice(took: Durations, now: InForce) -> Advised:
     p99 = p99_text(took)
     if now.interval_ms < least_ms:
         if least_ms == now.fleet_minimum_ms:
-            return Advised(least_ms, message("the minimum interval of the fleet; {p99:message}", p99=p99))
-        return Advised(least_ms, message("twice p99, so that checkpoints take at most half of the time; {p99:message}", p99=p99))
+            return Advised(least_ms, message("the minimum interval of the fleet; {p99:text}", p99=p99))
+        return Advised(least_ms, message("twice p99, so that checkpoints take at most half of the time; {p99:text}", p99=p99))
     target_ms = now.recovery_target_ms
     if target_ms is None or now.interval_ms + took.p99_ms <= target_ms:
-        return Advised(now.interval_ms, message("left as it is: checkpoints take less than half of the time; {p99:message}", p99=p99))
+        return Advised(now.interval_ms, message("left as it is: checkpoints take less than half of the time; {p99:text}", p99=p99))
     within_ms = rounded_down_ms(target_ms - took.p99_ms)
     if within_ms < least_ms:
         return Advised(
             least_ms,
             message(
-                "the target of {target_ms:duration} cannot be met: an interval below {least_ms:duration} is too short; {p99:message}",
+                "the target of {target_ms:duration} cannot be met: an interval below {least_ms:duration} is too short; {p99:text}",
                 target_ms=target_ms,
                 least_ms=least_ms,
                 p99=p99,
@@ -64,7 +64,7 @@ def interval_advice(took: Durations, now: InForce) -> Advised:
     return Advised(
         within_ms,
         message(
-            "for the target of {target_ms:duration}: a failure replays at most an interval and a checkpoint; {p99:message}",
+            "for the target of {target_ms:duration}: a failure replays at most an interval and a checkpoint; {p99:text}",
             target_ms=target_ms,
             p99=p99,
         ),

@@ -167,7 +167,7 @@ def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: It
             words=WORDS[phase],
             held_by=held_by,
         ),
-        cause=message("{cause:message} {sentence:message}", cause=cause, sentence=jvm.sentence).rstrip(),
+        cause=message("{cause:text} {sentence:text}", cause=cause, sentence=jvm.sentence).rstrip(),
         next_step=jvm.next_step + next_step,
         seen_at_ms=newest.ended_ms,
         evidence=(*_evidence(cost, holder), *more_evidence, *jvm.evidence),

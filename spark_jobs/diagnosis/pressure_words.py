@@ -62,7 +62,7 @@ def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held
         ">=",
         BACKPRESSURED,
         window.at_ms,
-        message("{on:message}, median", on=on),
+        message("{on:text}, median", on=on),
     )
 
 

@@ -35,12 +35,12 @@ def space_evidence(sample: StorageRootSample, part: Share, limits: Limits, rule:
     """Bytes, share of the root and files; ``word`` names them, such as 'orphaned'."""
     at_ms, least, key = sample.audited_at_ms, f"{rule}.minimum_bytes", f"{rule}.share"
     share = _share_of_root(sample, part)
-    yield limits.compared(message("{word:message} bytes", word=word), part.bytes, "bytes", ">=", least, at_ms)
+    yield limits.compared(message("{word:text} bytes", word=word), part.bytes, "bytes", ">=", least, at_ms)
     yield limits.compared(
         message("share of the root"), share, "ratio", ">=", key, at_ms, message("of {bytes:bytes}", bytes=sample.all.bytes)
     )
     yield Evidence(
-        message("{word:message} files", word=word),
+        message("{word:text} files", word=word),
         part.files,
         "count",
         at_ms=at_ms,
@@ -60,7 +60,7 @@ def clean_up_step(sample: StorageRootSample, what: str) -> str:
         else ""
     )
     return message(
-        "Let Weir make a clean-up plan for {what:message}, read it and approve it: the "
+        "Let Weir make a clean-up plan for {what:text}, read it and approve it: the "
         "button on the root's page, or `manage.py plan_cleanup {root:name}`. It moves "
         "the files into quarantine, from where they can be brought "
         "back.{barred:message} Do not delete by age: files of incremental checkpoints "

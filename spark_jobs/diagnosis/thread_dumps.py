@@ -119,7 +119,7 @@ def sentence(thread: DumpedThread) -> str:
     if what == "is blocked by a lock":
         where = where or (message(" in {innermost:name}", innermost=innermost) if innermost else "")
         return message(
-            "is blocked{where:message}{calling:message} by {lock:name}{held:message}{checkpoint:message}",
+            "is blocked{where:text}{calling:message} by {lock:name}{held:message}{checkpoint:message}",
             where=where,
             calling=calling,
             lock=thread.lock or message("a lock"),

@@ -32,10 +32,10 @@ def timeout_advice(took: Durations, now: InForce) -> Advised:
     if fits_ms == now.timeout_ms:
         return Advised(fits_ms, message("left as it is; {basis:message}", basis=basis))
     if fits_ms > now.timeout_ms:
-        return Advised(fits_ms, message("{basis:message}; {would_fail:message}", basis=basis, would_fail=would_fail(took, fits_ms)))
+        return Advised(fits_ms, message("{basis:message}; {would_fail:text}", basis=basis, would_fail=would_fail(took, fits_ms)))
     if doubt := _doubt(took):
-        return Advised(now.timeout_ms, message("left as it is: {doubt:message}; {basis:message}", doubt=doubt, basis=basis))
-    return Advised(fits_ms, message("{basis:message}; {would_fail:message}", basis=basis, would_fail=would_fail(took, fits_ms)))
+        return Advised(now.timeout_ms, message("left as it is: {doubt:text}; {basis:message}", doubt=doubt, basis=basis))
+    return Advised(fits_ms, message("{basis:message}; {would_fail:text}", basis=basis, would_fail=would_fail(took, fits_ms)))
 
 
 def timeout_for(checkpoint_p99_ms: float, savepoint_p99_ms: float = 0) -> int:

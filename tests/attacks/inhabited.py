@@ -19,16 +19,14 @@ from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
 from webapp.delivery.models import Attempt
 from webapp.findings.models import ThresholdOverride
-from webapp.flame_graphs.choices import FlameGraphState
-from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.quotas import set_quota
+from webapp.profiles.choices import FlameGraphState, ThreadDumpState
+from webapp.profiles.models import FlameGraph, StartingThread, ThreadDump
 from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
 from webapp.reports.gathering.scope import JobKey, checked
-from webapp.threads.choices import ThreadDumpState
-from webapp.threads.models import StartingThread, ThreadDump
 from webapp.work.lake import lake
 from webapp.work.models import Heartbeat, PipelineAlarm
 from webapp.work.perform import perform

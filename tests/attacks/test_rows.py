@@ -19,7 +19,7 @@ from tests.attacks.places import places
 from tests.attacks.scale import FULL
 from webapp.accounts.roles import Role
 
-APPS = ("fleet", "checkpoints", "pressure", "flame_graphs", "threads", "findings", "storage", "delivery", "alerting", "reports", "pipeline")
+APPS = ("fleet", "checkpoints", "pressure", "profiles", "findings", "storage", "delivery", "alerting", "reports", "pipeline")
 OURS = {
     "attempt", "audit_id", "auth_scheme", "auth_secret_encrypted", "below", "checkpoint_id", "cluster", "code", "confidence",
     "credential_encrypted", "day", "days", "digest", "directory", "family", "fence", "files_kept", "fingerprint", "folder",

@@ -1,34 +1,21 @@
-"""A checkpoint has one shape: the serving table ``checkpoint_fact``. Samples of rules and the API are held to it."""
-
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, get_args, get_type_hints
+"""What the lake has of a checkpoint is of the type and unit that the sample of rules declares."""
 
 import pytest
 
-from spark_jobs.diagnosis.samples import CheckpointSample
-from spark_jobs.serving import SERVING_TABLES
-from webapp.checkpoints.api.views import CheckpointSerializer
+from ingest.lake.derived import ALL_TABLES
+from ingest.lake.tables import FLAG, INSTANT, INT, REAL, TEXT, Column
+from spark_jobs.serving import CHECKPOINT_FACT
 
-COLUMNS = {column.name: column for column in SERVING_TABLES["checkpoint_fact"].columns}
-HINTS = get_type_hints(CheckpointSample)
-OF_KIND = {"int": int, "instant": int, "real": float, "flag": bool, "text": str}
-
-
-def column_of(field: str) -> str:
-    """Instants of samples are epoch milliseconds, and say so in their names."""
-    return field if field in COLUMNS else field.removesuffix("_ms")
-
-
-@pytest.mark.parametrize("name", [one.name for one in fields(CheckpointSample)])
-def test_a_field_of_a_sample_is_a_column_of_the_serving_table_of_the_same_type(name: str) -> None:
-    column = COLUMNS[column_of(name)]
-    assert (column.kind == "instant") == (name not in COLUMNS)
-    if column.kind == "json":
-        assert get_args(HINTS[name])[0] == Mapping[str, Any]
-    else:
-        assert OF_KIND[column.kind] in (HINTS[name], *get_args(HINTS[name]))
+OF_KIND = {"text": TEXT, "int": INT, "real": REAL, "flag": FLAG, "instant": INSTANT}
+SHARED = [
+    (table, column)
+    for table in ("checkpoints", "derived/checkpoint_facts")
+    for column in ALL_TABLES[table].columns
+    if column.name in CHECKPOINT_FACT.by_name
+]
 
 
-def test_the_api_gives_every_column_by_its_name() -> None:
-    assert set(CheckpointSerializer().fields) == set(COLUMNS)
+@pytest.mark.parametrize("table, column", SHARED)
+def test_a_column_of_the_lake_has_the_declared_type_and_unit(table: str, column: Column) -> None:
+    declared = CHECKPOINT_FACT.by_name[column.name]
+    assert (column.type, column.unit) == (OF_KIND[declared.kind], declared.unit)

@@ -9,8 +9,8 @@ from ingest.flink_rest.payloads.flame_graph import flame_graph
 from ingest.sources import WantedFlameGraph
 from tests.flame_graphs import graphs, own_methods
 from tests.webapp.builders import finding
-from webapp.flame_graphs.requests import keep, want
 from webapp.fleet.models import JobCurrent
+from webapp.profiles.flame_graph_requests import keep, want
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 

@@ -3,6 +3,7 @@
 import pytest
 from django.core.management import call_command
 from django.db import models
+from drf_spectacular.generators import SchemaGenerator
 
 from ingest.source_registry import Setting, settings
 from spark_jobs.serving import SERVING_TABLES
@@ -16,17 +17,20 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED, READ_FIELDS, SECRETS
 from webapp.fleet.sign_ins import SIGN_INS
 from webapp.fleet.validators import is_web_url
+from webapp.messages.fields import MessageField, MessagesField
 from webapp.pipeline import tasks
 from webapp.pipeline.table_models import SERVED
 from webapp.work import keys, registry
 
 FIELD_OF_KIND: dict[str, tuple[type[models.Field], ...]] = {  # type: ignore[type-arg]
-    "text": (models.CharField, models.TextField),
+    "text": (models.CharField, models.TextField, MessageField),
     "int": (models.BigIntegerField,),
     "real": (models.FloatField,),
     "flag": (models.BooleanField,),
     "instant": (models.DateTimeField,),
     "json": (models.JSONField,),
+    "message": (MessageField,),
+    "messages": (MessagesField,),
 }
 
 
@@ -39,6 +43,15 @@ def test_every_serving_column_is_a_field_of_its_kind(name: str) -> None:
         assert type(fields[column.name]) in FIELD_OF_KIND[column.kind], column.name
         assert fields[column.name].null is not column.required, column.name
         assert fields[column.name].column == column.name
+
+
+def test_the_api_has_every_column_of_a_checkpoint_and_says_what_it_is() -> None:
+    document = SchemaGenerator().get_schema(request=None, public=True)
+    shown = document["components"]["schemas"]["Checkpoint"]["properties"]
+    declared = SERVING_TABLES["checkpoint_fact"].by_name
+    assert shown.keys() == declared.keys()
+    described = {name: field["description"] for name, field in shown.items() if "description" in field}
+    assert described == {name: column.about for name, column in declared.items() if column.about}
 
 
 @pytest.mark.parametrize("name", SERVING_TABLES)

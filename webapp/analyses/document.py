@@ -25,6 +25,7 @@ Unit = Literal[
     "instant",  # an aware datetime
     "host",  # its name
     "checkpoint",  # its id
+    "stack",  # frames of a thread, innermost first, one a line
 ]
 """What a value is, which decides how it is written, aligned and linked."""
 

@@ -17,6 +17,7 @@ class ShownCell:
     css: str
     url: str = ""
     host: str = ""
+    stack: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ def _cell(value: Value, unit: Unit) -> ShownCell:
     text, css = shown(value, unit), _css(unit)
     if isinstance(value, Link):
         return ShownCell(text, css, value.url)
-    return ShownCell(text, css, host=value if unit == "host" and isinstance(value, str) else "")
+    own = {unit: value} if unit in {"host", "stack"} and isinstance(value, str) else {}
+    return ShownCell(text, css, **own)
 
 
 def _css(unit: Unit) -> str:

@@ -60,10 +60,19 @@ class Declaration(Generic[AnswerT, DrawT]):
         return declare
 
 
+@dataclass(frozen=True)
+class Action:
+    """A button for operators, of jobs that run: ``address`` is the name of a view that takes the parameters by POST."""
+
+    address: str
+    text: str
+
+
 @dataclass
 class Analysis(Declaration[Answer, Draw]):
     tab: Tab = "more"
     in_report: bool = False
+    action: Action | None = None
 
 
 @dataclass
@@ -84,11 +93,12 @@ def analysis(
     parameters: type[ListFilters] = ListFilters,
     in_report: bool = False,
     is_slow: bool = False,
+    action: Action | None = None,
 ) -> Callable[[Answer], Analysis]:
     def declare(answer: Answer) -> Analysis:
         if name in _DECLARED and _DECLARED[name].answer.__module__ != answer.__module__:
             raise ValueError(f"Two analyses are called {name}.")
-        made = Analysis(name, title, summary, answer, parameters, is_slow, tab=tab, in_report=in_report)
+        made = Analysis(name, title, summary, answer, parameters, is_slow, tab=tab, in_report=in_report, action=action)
         _DECLARED[name] = made
         return made
 

@@ -32,7 +32,7 @@ def shown(value: Value, unit: Unit) -> str:
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
     if isinstance(value, str):
-        return localised(value)
+        return localised(value).partition("\n")[0] if unit == "stack" else localised(value)
     if unit in _WRITTEN:
         return str(_WRITTEN[unit](value))
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -111,7 +111,7 @@ def _figure(drawn: Drawn) -> JsonResponse:
 
 def _as_far_as_known(verdict: Verdict, view: JobView) -> Verdict:
     """What was good when the job was last seen is not shown as good where nobody knows whether it still is."""
-    is_known = view.is_past or not (view.is_unknown or view.is_late)
+    is_known = not (view.is_unknown or view.is_unwatched or (view.is_late and not view.is_past))
     return verdict if is_known or verdict.tone != "ok" else replace(verdict, tone="unknown")
 
 

@@ -13,6 +13,7 @@ from spark_jobs.diagnosis.samples import CheckpointSample, Edge, Vertex
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
 from webapp.fleet.models import JobCurrent
+from webapp.lib.instants import instant_of
 from webapp.lib.quantities import UNKNOWN, duration_text
 from webapp.lib.samples import samples_of
 from webapp.lib.translations import gettext_lazy as _
@@ -104,7 +105,7 @@ def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
 
     return Advice(
         checkpoints=len(history),
-        since=datetime.fromtimestamp(min(one.trigger_time_ms for one in history) / 1000, end.tzinfo) if history else None,
+        since=instant_of(min(one.trigger_time_ms for one in history)) if history else None,
         missing=given.missing,
         settings=_settings(job, given),
         regional=replayed(by_subtask=False),

@@ -5,14 +5,14 @@ with nothing does, as a restart or a restore amid an attempt does.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from spark_jobs.fold.size_trend import size_trend
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
 from webapp.fleet.attempts import began_at
 from webapp.fleet.models import JobAnnotation, JobCurrent
-from webapp.lib.instants import epoch_ms
+from webapp.lib.instants import epoch_ms, instant_of
 from webapp.lib.samples import in_ms
 
 MOST_CHECKPOINTS = 2_000
@@ -58,6 +58,4 @@ def _cuts(
 
 
 def _instants(found: dict[str, Any]) -> dict[str, Any]:
-    return found | {
-        name: None if found[name] is None else datetime.fromtimestamp(found[name] / 1000, UTC) for name in ("from_time", "to_time", "as_of")
-    }
+    return found | {name: None if found[name] is None else instant_of(found[name]) for name in ("from_time", "to_time", "as_of")}

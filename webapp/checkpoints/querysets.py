@@ -1,6 +1,7 @@
 """Checkpoint facts by the questions pages and API ask."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -10,20 +11,23 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
+from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, PHASES, UNSETTLED_OUTCOMES
 from webapp.charts.checkpoints import CheckpointBar
 from webapp.charts.downsample import MOST_BARS, MOST_POINTS
-from webapp.charts.sizes import SizePoint, Sizes
+from webapp.charts.sizes import Link, SizePoint, Sizes
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.worst_in_time import Wanted, worst_in_time
+from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.lib.instants import epoch_ms
 
-BAR_FIELDS = (
-    "checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms", "end_time", "slowest_start_delay_ms",
-    "slowest_alignment_ms", "slowest_sync_ms", "slowest_async_ms", "unaligned", "reason", "slowest_vertex_name", "slowest_subtask",
-    "slowest_host", "state_bytes", "job_id",
-)  # fmt: skip
-SIZE_FIELDS = ("checkpoint_id", "trigger_time", "end_to_end_ms", "state_bytes", "checkpointed_bytes", "is_savepoint", "job_id")
+_COLUMN_OF = {
+    one.name: f"slowest_{one.name}" if one.name.removesuffix("_ms") in PHASES else one.name
+    for one in fields(CheckpointPoint)
+    if one.name != "slowest"
+}
+POINT_COLUMNS = (*_COLUMN_OF.values(), "slowest_vertex_name", "slowest_subtask", "slowest_host")
+"""What charts and reports show of a checkpoint."""
+SIZE_FIELDS = tuple(one.name for one in fields(SizePoint))
 OWN = Q(is_savepoint__isnull=True) | Q(is_savepoint=False)
 """Checkpoints without savepoints."""
 WORST_FIRST = (
@@ -62,9 +66,10 @@ def outcome_counts(facts: Any) -> dict[str, int]:
 def bars(facts: Any, cluster: str) -> tuple[list[CheckpointBar], int]:
     """The worst of each slice of time, oldest first, and of how many. Three queries."""
     (worst,) = worst_in_time(facts, Wanted(MOST_BARS, WORST_FIRST, Q()))
-    rows = CheckpointFact.objects.filter(pk__in=worst.ids).order_by("trigger_time", "id").values_list(*BAR_FIELDS)
+    rows = CheckpointFact.objects.filter(pk__in=worst.ids).order_by("trigger_time", "id")
     link = links(cluster)
-    return [_bar(row[:-1], link(row[-1], row[0], row[1])) for row in rows], worst.total
+    shown = [_bar(row, link) for row in rows.values(*POINT_COLUMNS, "job_id")]
+    return shown, worst.total
 
 
 def sizes(facts: Any) -> Sizes | None:
@@ -73,11 +78,8 @@ def sizes(facts: Any) -> Sizes | None:
     uploads = Wanted(MOST_BARS, [F("checkpointed_bytes").desc()], Q(checkpointed_bytes__isnull=False))
     full = Wanted(MOST_POINTS, [F("state_bytes").desc()], OWN & Q(state_bytes__isnull=False))
     of_uploads, of_line = worst_in_time(completed, uploads, full)
-    rows = CheckpointFact.objects.filter(pk__in={*of_uploads.ids, *of_line.ids}).values_list("pk", *SIZE_FIELDS)
-    points = {
-        pk: SizePoint(number, trigger, lasted_ms, state, uploaded, bool(savepoint), job_id)
-        for pk, number, trigger, lasted_ms, state, uploaded, savepoint, job_id in rows
-    }
+    rows = CheckpointFact.objects.filter(pk__in={*of_uploads.ids, *of_line.ids})
+    points = {row.pop("pk"): SizePoint(**row | {"is_savepoint": bool(row["is_savepoint"])}) for row in rows.values("pk", *SIZE_FIELDS)}
     uploads_only = not of_line.total and completed.filter(OWN).exists()
     if not points and not completed.exists():
         return None
@@ -85,25 +87,23 @@ def sizes(facts: Any) -> Sizes | None:
     return Sizes(bars, line, of_uploads.total, uploads_only)
 
 
-def _bar(row: tuple[Any, ...], url: str) -> CheckpointBar:
-    number, trigger, outcome, savepoint, lasted, end, delay, alignment, sync, async_, unaligned, reason, vertex, subtask, host, size = row
+def point_values(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Of ``POINT_COLUMNS`` the fields of a :class:`CheckpointPoint`, without its slowest subtask."""
+    values = {name: row[column] for name, column in _COLUMN_OF.items()}
+    return values | {"is_savepoint": bool(row["is_savepoint"])}
+
+
+def is_slowest_known(row: Mapping[str, Any]) -> bool:
+    """Of a lost one, the slowest that did acknowledge says nothing."""
+    return bool(row["slowest_vertex_name"]) and row["outcome"] in ("completed", "in_progress")
+
+
+def _bar(row: Mapping[str, Any], link: Link) -> CheckpointBar:
+    task = f"{row['slowest_vertex_name']}/{row['slowest_subtask']}"
     return CheckpointBar(
-        checkpoint_id=number,
-        trigger_time=trigger,
-        outcome=outcome,
-        is_savepoint=bool(savepoint),
-        end_to_end_ms=lasted,
-        end_time=end,
-        start_delay_ms=delay,
-        alignment_ms=alignment,
-        sync_ms=sync,
-        async_ms=async_,
-        unaligned=unaligned,
-        reason=reason,
-        # Of a lost one, the slowest that did acknowledge says nothing.
-        slowest=_slowest(f"{vertex}/{subtask}", host) if vertex and outcome in ("completed", "in_progress") else None,
-        state_bytes=size,
-        url=url,
+        **point_values(row),
+        slowest=_slowest(task, row["slowest_host"]) if is_slowest_known(row) else None,
+        url=link(row["job_id"], row["checkpoint_id"], row["trigger_time"]),
     )
 
 
@@ -115,7 +115,7 @@ def export_rows(facts: Any, columns: tuple[str, ...]) -> Iterator[dict[str, Any]
     yield from facts.order_by("-trigger_time", "-id").values(*columns).iterator(chunk_size=1_000)
 
 
-def links(cluster: str) -> Callable[[str, int, datetime], str]:
+def links(cluster: str) -> Link:
     """Addresses of checkpoints of jobs of a cluster. Each has its trigger, too: ids repeat where
     a job with a fixed id is submitted again."""
 

@@ -1,7 +1,7 @@
 """One checkpoint: how it ended and why, its phases, and who was slow, declined or silent."""
 
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -24,7 +24,7 @@ from webapp.config.row_retention import routine
 from webapp.fleet.attempts import ids_of_line
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
-from webapp.lib.instants import drawable, epoch_ms
+from webapp.lib.instants import drawable, epoch_ms, instant_of
 from webapp.lib.list_pages import page_number
 from webapp.lib.row_numbers import LARGEST
 
@@ -104,7 +104,7 @@ def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> Checkp
     """The address carries milliseconds, which is what the lake keeps."""
     if not -(2**63) <= checkpoint_id < 2**63 or not _EARLIEST_MS <= trigger <= _LATEST_MS:
         raise Http404("No such checkpoint.")
-    at = datetime.fromtimestamp(trigger / 1000, UTC)
+    at = instant_of(trigger)
     half = timedelta(microseconds=500)
     fact = CheckpointFact.objects.filter(
         cluster=cluster, job_id=job_id, checkpoint_id=checkpoint_id, trigger_time__gt=at - half, trigger_time__lt=at + half

@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
-from webapp.flame_graphs import requests as flame_graphs
+from webapp.profiles import flame_graph_requests as flame_graphs
 
 LATE, BUSY = "checkpoint.start_delay", "pressure.root"
 LATELY = timedelta(minutes=10)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from webapp.findings.models import Finding
-from webapp.threads.models import StartingThread
-from webapp.threads.starting_threads import before
+from webapp.profiles.models import StartingThread
+from webapp.profiles.starting_threads import before
 
 RULE = "start.slow_phase"
 

@@ -46,9 +46,9 @@ def problems() -> list[Problem]:
     for folder, free_bytes in disks():
         if free_bytes < least or (free_bytes < least * MORE_TO_RESUME and _is_stopped(str(folder))):
             detail = message(
-                "Nothing is collected: of the disk of {folder:name} {mb:message} are free, and "
-                "Weir leaves {mb2:message} (WEIR_LEAST_FREE_MB). It resumes by itself at "
-                "{mb3:message}.",
+                "Nothing is collected: of the disk of {folder:name} {mb:text} are free, and "
+                "Weir leaves {mb2:text} (WEIR_LEAST_FREE_MB). It resumes by itself at "
+                "{mb3:text}.",
                 folder=str(folder),
                 mb=_mb(free_bytes),
                 mb2=_mb(least),
@@ -59,8 +59,8 @@ def problems() -> list[Problem]:
     kept = kept_bytes() if most else 0
     if most and (kept > most or (kept > most / MORE_TO_RESUME and _is_stopped(KEPT))):
         detail = message(
-            "Nothing is collected: Weir keeps {mb:message}, and may keep {mb2:message} "
-            "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:message}.",
+            "Nothing is collected: Weir keeps {mb:text}, and may keep {mb2:text} "
+            "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:text}.",
             mb=_mb(kept),
             mb2=_mb(most),
             mb3=_mb(most / MORE_TO_RESUME),

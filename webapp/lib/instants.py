@@ -33,6 +33,11 @@ def epoch_ms(instant: datetime) -> int:
     return round(instant.timestamp() * 1000)
 
 
+def instant_of(epoch_ms: float) -> datetime:
+    """Inverse of :func:`epoch_ms`, in UTC. Raises ValueError or OverflowError beyond Python's calendar."""
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC)
+
+
 def ms_after(instant: datetime, ms: int | None) -> datetime:
     """``ms`` later; the last drawable instant where a wrong duration leads beyond it."""
     try:
@@ -126,7 +131,7 @@ def of_json(value: Any) -> datetime | None:
             instant = datetime.fromisoformat(value)
             return instant.astimezone(UTC) if instant.tzinfo else instant.replace(tzinfo=UTC)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value / 1000, UTC)
+            return instant_of(value)
     except (ValueError, OverflowError, OSError):
         return None
     return None

@@ -17,14 +17,14 @@ from ingest.prometheus.history import instant
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from webapp.findings.sampled_vertices import want_flame_graphs
-from webapp.flame_graphs import requests as flame_graphs
 from webapp.fleet.models import Cluster
 from webapp.fleet.querysets import MAX_SHARD_SIZE, MISSED_CYCLES_UNTIL_BLIND, ClusterQuerySet, silence_allowed
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
+from webapp.profiles import flame_graph_requests as flame_graphs
+from webapp.profiles import thread_dump_requests as thread_dumps
+from webapp.profiles.starting_threads import keep_starting
 from webapp.storage.evidence import evidence_source
-from webapp.threads import requests as thread_dumps
-from webapp.threads.starting_threads import keep_starting
 from webapp.work.keys import COLLECT_SLOW
 from webapp.work.lake import lake
 from webapp.work.lease import Lease

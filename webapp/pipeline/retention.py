@@ -18,7 +18,6 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.findings.folding import OCCURRENCES_KEPT
 from webapp.findings.models import Finding, FindingSight, JobJudgement, WithdrawnFinding
-from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.growth.models import ClusterDay, StoredDay
@@ -28,8 +27,8 @@ from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.lib.translations import gettext_lazy as _
 from webapp.pressure.models import PressureWindow
+from webapp.profiles.models import FlameGraph, StartingThread, ThreadDump
 from webapp.storage.auditing import audit_retention
-from webapp.threads.models import StartingThread, ThreadDump
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
 

@@ -57,7 +57,7 @@ def _begin(report: IncidentReport, lease: Lease) -> int:
 
 def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
     def progress(done: int, words: str) -> None:
-        record.say(message("{done:number} %: {words:message}", done=done, words=words))
+        record.say(message("{done:number} %: {words:text}", done=done, words=words))
         with lease.writing():
             IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(progress=done, step=words)
 

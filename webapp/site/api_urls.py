@@ -25,7 +25,6 @@ from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
 from webapp.site.api_job import JobDetailView
 from webapp.storage import api_urls as storage
-from webapp.threads import api_urls as threads
 from webapp.triage import api_urls as triage
 from webapp.work import api_urls as work
 
@@ -57,7 +56,6 @@ urlpatterns = [
     *analyses_api(),
     *replication.urlpatterns,
     *hosts.urlpatterns,
-    *threads.urlpatterns,
     *delivery.urlpatterns,
     *growth.urlpatterns,
     *before_after.urlpatterns,

@@ -6,7 +6,7 @@ Judging an audit again gives the same findings; one that is older than what a ro
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from spark_jobs.diagnosis import registry
@@ -21,6 +21,7 @@ from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
 from webapp.findings.signals import findings_changed
 from webapp.lib.chunks import chunks
+from webapp.lib.instants import instant_of
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.storage.newest_audits import loaded_figures
 from webapp.storage.samples import job_samples, root_samples
@@ -105,7 +106,7 @@ def _name_of(sample: Sample) -> str | None:
 
 def _keep(row: Finding | None, identity: Identity, plain: Mapping[str, Any]) -> None:
     cluster, job_id, rule, subject_id = identity
-    at = datetime.fromtimestamp(plain["seen_at_ms"] / 1000, UTC)
+    at = instant_of(plain["seen_at_ms"])
     before = marks.FindingMark.of(row) if row else None
     row = row or Finding(cluster=cluster, job_id=job_id, rule=rule, subject_id=subject_id, first_seen=at)
     for name in TEXTS:

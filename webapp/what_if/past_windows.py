@@ -5,7 +5,7 @@ Bounded in minutes, rows and samples. Full state per subtask is not read: a rule
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -25,7 +25,7 @@ from spark_jobs.fold.windows import job_windows
 from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTrend
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.hosts.taskmanager_samples import read_of_job
-from webapp.lib.instants import epoch_ms
+from webapp.lib.instants import epoch_ms, instant_of
 from webapp.lib.samples import in_ms, rows_of, samples_of
 from webapp.pressure.models import PressureWindow
 from webapp.storage.recovery import recovery_point_of
@@ -61,7 +61,7 @@ def read_past(job: JobCurrent, start: datetime, end: datetime, families: Iterabl
         known.read_taskmanagers(end)
     starts = known.starts(vertices)[-MOST_WINDOWS:]
     if len(starts) == MOST_WINDOWS:
-        whole_from = max(whole_from, datetime.fromtimestamp(starts[0] / 1000, UTC))
+        whole_from = max(whole_from, instant_of(starts[0]))
     return PastWindows(known.windows(starts, vertices), whole_from)
 
 
@@ -101,7 +101,7 @@ class _Known:
         self.trend = next(samples_of(samples.SizeTrend, SizeTrend.objects.filter(**own)[:1]), None)
 
     def read_taskmanagers(self, end: datetime) -> None:
-        start = datetime.fromtimestamp(self.start_ms / 1000, UTC) - LOOK_BACK
+        start = instant_of(self.start_ms) - LOOK_BACK
         rows = read_of_job(self.job.cluster, self.job.job_id, start, end, COLUMNS)
         self.taskmanagers = TaskManagerHistory(list(map(in_ms, rows)), restarts_of(self.history.states))
 

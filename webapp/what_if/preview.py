@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.utils.translation import gettext
 
@@ -16,6 +16,7 @@ from webapp.findings.figures import figure_text
 from webapp.findings.overrides import limits_of
 from webapp.findings.threshold_names import threshold_name
 from webapp.fleet.models import JobCurrent
+from webapp.lib.instants import instant_of
 from webapp.what_if.past_windows import PastWindows
 
 _STEPS = (1, 2, 3, 5, 7)
@@ -155,4 +156,4 @@ def _positions(low: float, high: float) -> list[float]:
 
 
 def _at(instant_ms: int) -> datetime:
-    return datetime.fromtimestamp(instant_ms / 1000, UTC)
+    return instant_of(instant_ms)

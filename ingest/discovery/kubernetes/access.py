@@ -55,12 +55,12 @@ def read_text(path: str) -> str:
         with open_regular(path) as file:
             content = file.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
-            raise Skipped(message("{path:message} is larger than 1 MiB", path=path))
+            raise Skipped(message("{path:text} is larger than 1 MiB", path=path))
         return content.decode().strip()
     except OSError as error:
         raise Skipped(message("{path:text} cannot be opened ({strerror:name})", path=path, strerror=str(error.strerror))) from error
     except ValueError as error:
-        raise Skipped(message("{path:message} holds no text", path=path)) from error
+        raise Skipped(message("{path:text} holds no text", path=path)) from error
 
 
 def checked_url(url: str) -> str:

@@ -143,14 +143,14 @@ class Fields:
 
     def _unexpected(self, name: str, expected: str, value: Any) -> Skipped:
         return Skipped(
-            message("{at:name}: expected {expected:message}, got {shown:text}", at=self._at(name), expected=expected, shown=_shown(value))
+            message("{at:name}: expected {expected:text}, got {shown:text}", at=self._at(name), expected=expected, shown=_shown(value))
         )
 
     def _required(self, found: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
         if found is None:
             raise Skipped(
                 message(
-                    "{at:name}: expected {expected:message}, got {shown:text}",
+                    "{at:name}: expected {expected:text}, got {shown:text}",
                     at=self._at(names[0]),
                     expected=expected,
                     shown=_shown(self.raw(*names)),

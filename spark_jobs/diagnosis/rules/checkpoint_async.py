@@ -36,7 +36,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cost,
         message(
             "{at:name} needs long to write its state: much state, many small files, or a "
-            "checkpoint storage or network that is slow.{rate:message}",
+            "checkpoint storage or network that is slow.{rate:text}",
             at=at,
             rate=_rate(cost),
         ),

@@ -45,9 +45,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         "info" if harmless else severity_of(found, RULE, limits),
         "high" if declines else "medium",
-        title=message("{counted:message} declined{by_whom:message}", counted=counted(found.lost), by_whom=_by_whom(declines)),
+        title=message("{counted:text} declined{by_whom:text}", counted=counted(found.lost), by_whom=_by_whom(declines)),
         cause=_cause(words, _exception(found)),
-        next_step=message("{next_step:message} {consequence:message}", next_step=words.next_step, consequence=consequence(found)),
+        next_step=message("{next_step:text} {consequence:text}", next_step=words.next_step, consequence=consequence(found)),
         seen_at_ms=newest.ended_ms,
         evidence=(*loss_evidence(found, RULE, limits, message("declined checkpoints")), *_who(found, declines)),
         related=_hosts(declines),
@@ -88,7 +88,7 @@ def _exception(found: Losses) -> str | None:
 def _cause(words: ReasonWords, exception: str | None) -> str:
     return (
         message(
-            "{means:message} It threw: {without_middle:text}",
+            "{means:text} It threw: {without_middle:text}",
             means=words.means,
             without_middle=without_middle(exception.splitlines()[0], FIRST_LINE_CHARS),
         )
@@ -102,7 +102,7 @@ def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
     if declines:
         last = declines[-1]
         note = (
-            message("{name_of:message}, attempt {last:name}", name_of=name_of(newest), last=str(last["attempt"]))
+            message("{name_of:text}, attempt {last:name}", name_of=name_of(newest), last=str(last["attempt"]))
             if last.get("attempt") is not None
             else name_of(newest)
         )

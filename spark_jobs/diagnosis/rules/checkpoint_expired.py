@@ -47,13 +47,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         severity_of(found, RULE, limits),
         _confidence(newest, holder),
         title=message(
-            "{counted:message} expired{words:message}{held_by:message}",
+            "{counted:text} expired{words:message}{held_by:message}",
             counted=counted(found.lost),
             words=message(" after {timeout_ms:duration}", timeout_ms=timeout_ms) if timeout_ms else "",
             held_by=held_by,
         ),
         cause=_cause(window, newest, holder, phase, missing),
-        next_step=message("{next_step:message} {consequence:message}", next_step=_next_step(holder, phase), consequence=consequence(found)),
+        next_step=message("{next_step:text} {consequence:text}", next_step=_next_step(holder, phase), consequence=consequence(found)),
         seen_at_ms=newest.ended_ms,
         evidence=(*loss_evidence(found, RULE, limits, message("expired checkpoints")), *_who(window, newest, missing, phase, holder)),
         related=_related(holder, missing),
@@ -134,28 +134,27 @@ def _cause(
             )
     if holder and phase == "async":
         return message(
-            "{who:message}They had taken their snapshots and were still writing; there was back-pressure from {brief:name} as well.",
+            "{who:text}They had taken their snapshots and were still writing; there was back-pressure from {brief:name} as well.",
             who=who,
             brief=holder.brief,
         )
     if holder:
         unaligned = message(" although the checkpoint was unaligned") if expired.unaligned else ""
         return message(
-            "{who:message}The barrier was held{unaligned:message}: it is queued behind "
-            "records, and {brief:name} processes them too slowly.",
+            "{who:text}The barrier was held{unaligned:message}: it is queued behind records, and {brief:name} processes them too slowly.",
             who=who,
             unaligned=unaligned,
             brief=holder.brief,
         )
     if phase == "async":
-        return message("{who:message}They had taken their snapshots and were still writing them to the checkpoint storage.", who=who)
+        return message("{who:text}They had taken their snapshots and were still writing them to the checkpoint storage.", who=who)
     if pressure_is_known(window):
         return message(
-            "{who:message}No back-pressure was observed during it: a task whose thread is "
+            "{who:text}No back-pressure was observed during it: a task whose thread is "
             "stuck, a slow upload or a lost message is more likely.",
             who=who,
         )
-    return message("{who:message}Whether back-pressure held the barrier is not known: no pressure was measured at that time.", who=who)
+    return message("{who:text}Whether back-pressure held the barrier is not known: no pressure was measured at that time.", who=who)
 
 
 def _next_step(holder: Holder | None, phase: str | None) -> str:
@@ -189,7 +188,7 @@ def _who(
         )
     if expired.subtasks and expired.acknowledged is not None:
         note = message(
-            "{name_of:message}: {acknowledged:number} of {subtasks:number} had acknowledged",
+            "{name_of:text}: {acknowledged:number} of {subtasks:number} had acknowledged",
             name_of=name_of(expired),
             acknowledged=expired.acknowledged,
             subtasks=expired.subtasks,

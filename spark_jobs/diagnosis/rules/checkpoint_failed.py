@@ -51,9 +51,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         severity,
         "medium" if reason == NO_REASON else "high",
-        title=message("{counted:message} failed: {reason:name}", counted=counted(found.lost), reason=reason),
+        title=message("{counted:text} failed: {reason:name}", counted=counted(found.lost), reason=reason),
         cause=words.means,
-        next_step=message("{next_step:message} {consequence:message}", next_step=words.next_step, consequence=consequence(found)),
+        next_step=message("{next_step:text} {consequence:text}", next_step=words.next_step, consequence=consequence(found)),
         seen_at_ms=newest.ended_ms,
         evidence=(
             *loss_evidence(found, RULE, limits, message("failed checkpoints")),

@@ -97,5 +97,5 @@ def _evidence(window: JobWindow, newest: CheckpointSample, count: int, misses: l
         task = subtask_text(latest.get("vertex_name") or latest.get("vertex_id"), latest.get("subtask"))
         host = message(", on {latest:name}", latest=str(latest["host"])) if latest.get("host") else ""
         yield Evidence(
-            message("latest"), task, at_ms=at_ms, note=message("{name_of:message}{host:message}", name_of=name_of(newest), host=host)
+            message("latest"), task, at_ms=at_ms, note=message("{name_of:text}{host:message}", name_of=name_of(newest), host=host)
         )

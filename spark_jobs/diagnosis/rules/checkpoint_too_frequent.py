@@ -115,7 +115,7 @@ def _finding(
     share = usual_ms / interval_ms
     if fleet:
         title = message(
-            "The interval of {interval_ms:duration} is below {fleet:message} of {fleet_minimum_ms:duration}",
+            "The interval of {interval_ms:duration} is below {fleet:text} of {fleet_minimum_ms:duration}",
             interval_ms=interval_ms,
             fleet=fleet,
             fleet_minimum_ms=fleet_minimum_ms,

@@ -68,8 +68,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             allowed=allowed,
         ),
         cause=message(
-            "Tasks worked on {name_of:message} for {until_ms:duration} after it had ended "
-            "({outcome:name}), beside {name_of2:message}. Flink counts only those that the "
+            "Tasks worked on {name_of:text} for {until_ms:duration} after it had ended "
+            "({outcome:name}), beside {name_of2:text}. Flink counts only those that the "
             "JobManager waits for; processors, network and storage serve all of them, "
             "which makes the next one late too.",
             name_of=name_of(newest.checkpoint),

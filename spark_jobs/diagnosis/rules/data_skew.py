@@ -194,7 +194,7 @@ def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evi
             ">=",
             RATIO,
             at_ms,
-            message("{note:message}; {source:message}", note=note, source=source),
+            message("{note:message}; {source:text}", note=note, source=source),
         )
         yield limits.compared(message("records of the hottest subtask"), spread.largest, "records/s", ">=", MIN_RECORDS, at_ms, source)
         yield Evidence(message("records of a typical sibling"), spread.typical, "records/s", at_ms=at_ms, note=source)

@@ -156,10 +156,10 @@ def _next_step(window: JobWindow) -> str:
     setting = spreading_setting(version)
     if version >= TASKS_SINCE:
         return message(
-            "Unless it is set, set {setting:message} for the cluster and restart the job. {look:message}", setting=setting, look=look
+            "Unless it is set, set {setting:text} for the cluster and restart the job. {look:message}", setting=setting, look=look
         )
     return message(
-        "Unless it is set, set {setting:message} for the cluster, which spreads slots over TaskManagers. {look:message}",
+        "Unless it is set, set {setting:text} for the cluster, which spreads slots over TaskManagers. {look:message}",
         setting=setting,
         look=look,
     )

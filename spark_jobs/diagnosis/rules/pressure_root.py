@@ -139,7 +139,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         cause=(
             message(
                 "{works:message}, while {held_names:name} waited for room in the output: "
-                "records arrive faster than {name:name} processes them. {sentence:message}",
+                "records arrive faster than {name:name} processes them. {sentence:text}",
                 works=works,
                 held_names=held_names,
                 name=name,
@@ -169,9 +169,7 @@ def _evidence(window: JobWindow, limits: Limits, pressure: Pressure, origin: Ori
     busy = typical(vertex.busy(index) for index in origin.subtasks)
     if busy is not None:
         on = subtasks_text(origin.subtasks, vertex.parallelism)
-        yield limits.compared(
-            message("{name:name} busy", name=name), busy, "ratio", ">=", BUSY, at_ms, message("{on:message}, median", on=on)
-        )
+        yield limits.compared(message("{name:name} busy", name=name), busy, "ratio", ">=", BUSY, at_ms, message("{on:text}, median", on=on))
     yield waiting_evidence(window, limits, pressure, max(held, key=lambda one: one.ratio))
     own = typical(vertex.backpressured(index) for index in origin.subtasks)
     if own is not None:

@@ -84,7 +84,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         RULE,
         "warning",
         _confidence(origin, share, even_share, vertex.window.samples),
-        title=message("{name:name}: {hot:message} busy, the others idle", name=name, hot=hot),
+        title=message("{name:name}: {hot:text} busy, the others idle", name=name, hot=hot),
         cause=_cause(hot, vertex.parallelism, share, producers),
         next_step=_next_step(share, even_share, name),
         evidence=_evidence(window, limits, vertex, origin, siblings_working, share),
@@ -104,8 +104,7 @@ def _cause(hot: str, parallelism: int, share: float | None, producers: Sequence[
         else ""
     )
     return message(
-        "Of {parallelism:message} only {hot:message} is always busy{carried:message}, "
-        "siblings mostly idle: the load is uneven.{few:message}",
+        "Of {parallelism:message} only {hot:text} is always busy{carried:message}, siblings mostly idle: the load is uneven.{few:message}",
         parallelism=plural(parallelism, "{count:count} subtask", "{count:count} subtasks"),
         hot=hot,
         carried=carried,
@@ -135,7 +134,7 @@ def _evidence(
             share,
             "ratio",
             at_ms=at_ms,
-            note=message("{even:message}; {source:message}", even=even, source=records_in(vertex.window).source),
+            note=message("{even:message}; {source:text}", even=even, source=records_in(vertex.window).source),
         )
     first = origin.subtasks[0]
     for name, values, key, sign in (

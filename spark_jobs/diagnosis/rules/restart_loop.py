@@ -298,7 +298,7 @@ def _evidence(
     per_failure, source = _tasks_per_failure(window, found[0].begun_ms, last)
     if per_failure is not None:
         tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)
-        note = message("of {tasks:number}, {source:message}", tasks=tasks, source=source) if tasks else source
+        note = message("of {tasks:number}, {source:text}", tasks=tasks, source=source) if tasks else source
         yield Evidence(message("tasks restarted per failure"), per_failure, "count", at_ms=at_ms, note=note)
 
 

@@ -92,7 +92,7 @@ def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding
             name=name,
         ),
         cause=message(
-            "{task:name} looked for {path:name} to restore its state and did not find it. {effect:message}",
+            "{task:name} looked for {path:name} to restore its state and did not find it. {effect:text}",
             task=newest.task or message("The job"),
             path=newest.path,
             effect=_effect(newest, went_on),

@@ -55,7 +55,7 @@ def _lost(found: Transactions) -> tuple[str, str]:
         message(
             "The sink logged that {lost:message} could not be committed after their "
             "time-out{timeout:message} and will not be tried again: the records in them "
-            "are not in the target.{longest:message}",
+            "are not in the target.{longest:text}",
             lost=plural(len(found.lost), "{count:count} transaction", "{count:count} transactions"),
             timeout=timeout,
             longest=_longest(found),
@@ -72,7 +72,7 @@ def _open(found: Transactions) -> tuple[str, str]:
         ),
         message(
             "A transaction is open from one checkpoint to the end of the "
-            "next.{longest:message} Once the time-out of {timeout_ms:duration} is over, "
+            "next.{longest:text} Once the time-out of {timeout_ms:duration} is over, "
             "the store aborts it, the commit fails, and what it holds is lost.",
             longest=_longest(found),
             timeout_ms=found.timeout_ms or 0,
@@ -85,7 +85,7 @@ def _with_restart(found: Transactions) -> tuple[str, str]:
         message("A restart would take transactions over their time-out of {timeout_ms:duration}", timeout_ms=found.timeout_ms or 0),
         message(
             "A transaction that is prepared when the job fails is committed after the "
-            "restart.{longest:message} The longest restart took {restart_ms:duration}: "
+            "restart.{longest:text} The longest restart took {restart_ms:duration}: "
             "together {needed_ms:duration}, more than the time-out.",
             longest=_longest(found),
             restart_ms=found.restart_ms or 0,

@@ -78,7 +78,7 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
             snapshots=snapshots,
         ),
         next_step=message(
-            "Leave the directories of {names:name} alone, whatever their age. {independence:message}",
+            "Leave the directories of {names:name} alone, whatever their age. {independence:text}",
             names=names,
             independence=_independence(sample.ended),
         ),

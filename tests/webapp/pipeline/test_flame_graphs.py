@@ -11,9 +11,9 @@ from tests.ingest.flink_rest.serving import recorded, told
 from tests.ingest.test_shard_collector import serving
 from tests.webapp.builders import finding, job
 from tests.weir_settings import WeirSettings
-from webapp.flame_graphs.models import FlameGraph
-from webapp.flame_graphs.requests import want
 from webapp.fleet.models import Cluster
+from webapp.profiles.flame_graph_requests import want
+from webapp.profiles.models import FlameGraph
 from webapp.work import registry
 from webapp.work.models import DueWork
 from webapp.work.perform import Performed, perform

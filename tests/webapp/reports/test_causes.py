@@ -22,16 +22,16 @@ from tests.webapp.builders import T0, cluster, finding, job
 from tests.webapp.placement.recorded import subtasks, taken_up
 from tests.webapp.reports.stories import UID, gather, scope
 from tests.webapp.storage.test_state_expiry import AT, EXPIRES, FIXTURES, completed
-from webapp.flame_graphs.models import FlameGraph
-from webapp.flame_graphs.requests import keep as keep_graph
-from webapp.flame_graphs.requests import want as want_graph
 from webapp.fleet.models import JobCurrent
+from webapp.profiles.flame_graph_requests import keep as keep_graph
+from webapp.profiles.flame_graph_requests import want as want_graph
+from webapp.profiles.job_threads import JobThreads
+from webapp.profiles.models import FlameGraph
+from webapp.profiles.thread_dump_requests import keep, want
 from webapp.reports.document import Table
 from webapp.reports.gathering import busy_vertices, state_expiry
 from webapp.reports.renderers import markdown
 from webapp.storage.models import StorageRoot
-from webapp.threads.job_threads import JobThreads
-from webapp.threads.requests import keep, want
 
 pytestmark = pytest.mark.django_db
 VERSIONS = ["1.20.5", "2.3.0"]

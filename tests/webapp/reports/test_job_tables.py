@@ -17,10 +17,10 @@ from tests.webapp.builders import T0, cluster, fact, job, replica
 from tests.webapp.reports.stories import UID, gather, scope, told
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
+from webapp.profiles.job_threads import job_threads
+from webapp.profiles.models import ThreadDump
 from webapp.reports.gathering import incident, job_tables
 from webapp.reports.renderers import html, markdown
-from webapp.threads.job_threads import job_threads
-from webapp.threads.models import ThreadDump
 
 pytestmark = pytest.mark.django_db
 PLAYED = "1.20.5/counted-small"
@@ -40,9 +40,9 @@ def of(weir, tmp_path):
     return JobCurrent.objects.create(**row)
 
 
-def printed(command, of):
+def printed(command, of, *more):
     out = StringIO()
-    call_command(command, CLUSTER, of.job_id, "--json", stdout=out)
+    call_command(command, CLUSTER, of.job_id, *more, "--json", stdout=out)
     return json.loads(out.getvalue())
 
 
@@ -62,7 +62,7 @@ def test_each_has_its_sentence_and_its_figures_in_every_form(of):
 
 def test_a_job_of_which_nothing_is_worked_out_has_none(django_assert_max_num_queries):
     of = job(at=T0)
-    with django_assert_max_num_queries(23):
+    with django_assert_max_num_queries(30):
         assert job_tables.tables(of, scope(of), T0) == ()
 
 
@@ -89,6 +89,6 @@ def test_what_its_tasks_need_is_told_as_on_its_pages(weir, tmp_path, home):
     of_time = scope(of, start=of.start_time, end=of.last_seen_at + timedelta(minutes=1))
     tables = {one.title: one for one in gather(of_time, uid=UID, made_at=timezone.now(), made_by="olga").stories[0].tables}
     assert {"State backend", "Copy of its checkpoints", "Threads"} <= tables.keys()
-    assert tables["State backend"].note == printed("backend", of)["verdict"]
+    assert tables["State backend"].note == printed("analyse", of, "backend")["verdict"]["sentence"]
     assert tables["Threads"].rows == (("enrich (1/2)#0", "runs in a.B.map", "3"),)
     assert "Exactly-once" not in tables

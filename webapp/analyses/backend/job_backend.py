@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
@@ -13,7 +13,7 @@ from spark_jobs.diagnosis.rules.join_slow_input import apart_ms
 from spark_jobs.diagnosis.samples import VertexGauges
 from webapp.analyses.backend.options import NativeMetric, Option, is_rocksdb, named, native_metrics, options
 from webapp.fleet.models import JobCurrent
-from webapp.lib.instants import epoch_ms
+from webapp.lib.instants import epoch_ms, instant_of
 from webapp.lib.recent_answers import end_of_step
 from webapp.work.lake import read_newest
 
@@ -163,9 +163,7 @@ def _fed_vertex(one: Fed, names: Mapping[str, str]) -> FedVertex:
         Feeder(feeder, names.get(feeder, feeder), sent, None if one.untold or sent is None else greatest - sent)
         for feeder, sent in one.sent_ms.items()
     ]
-    return FedVertex(
-        one.vertex_id, names.get(one.vertex_id, one.vertex_id), datetime.fromtimestamp(one.at_ms / 1000, UTC), one.untold, feeders
-    )
+    return FedVertex(one.vertex_id, names.get(one.vertex_id, one.vertex_id), instant_of(one.at_ms), one.untold, feeders)
 
 
 def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
@@ -198,4 +196,4 @@ def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:
 
 def _instant(epoch_ms: int | None) -> datetime | None:
     """None also for what no calendar holds."""
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC) if epoch_ms is not None and 0 <= epoch_ms < LAST_INSTANT_MS else None
+    return instant_of(epoch_ms) if epoch_ms is not None and 0 <= epoch_ms < LAST_INSTANT_MS else None

@@ -30,8 +30,12 @@ MOST_REUSE = 100
 
 
 class RegionalParameters(ListFilters):
-    share = Whole(about="percent of the regions that a regional checkpoint may lack (FLIP-600: 30)")
-    reuse = Whole(about="how often in a row a region may be carried by an old snapshot (FLIP-600: 2)")
+    share = Whole(
+        about=message("percent of the regions that a regional checkpoint may lack (FLIP-600: 30)"),
+    )
+    reuse = Whole(
+        about=message("how often in a row a region may be carried by an old snapshot (FLIP-600: 2)"),
+    )
 
     @property
     def limits(self) -> tuple[float, int]:

@@ -29,7 +29,7 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib import shown_zone
 from webapp.lib.instants import day_and_clock_text
 from webapp.messages.rendering import localised
-from webapp.threads.models import StartingThread
+from webapp.profiles.models import StartingThread
 
 SHOWN = 12
 OWN = message("Deploy + restore")
@@ -192,6 +192,7 @@ def _threads(found: Sequence[StartingThread]) -> Table:
             Column("phase", message("Phase")),
             Column("after_ms", message("After deploy"), "ms", message("of the dump, since the deployment of the task began")),
             Column("at", message("At"), "instant"),
+            Column("stack", message("Stack"), "stack"),
         ),
         tuple(
             (
@@ -201,6 +202,7 @@ def _threads(found: Sequence[StartingThread]) -> Table:
                 deploy if one.state == "DEPLOYING" else restore,
                 one.after_ms,
                 one.at,
+                "\n".join(one.frames),
             )
             for one in found
         ),

@@ -11,8 +11,8 @@ from django.db.models import OuterRef, Subquery
 from spark_jobs.fold.starts import PARTS
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent, JobStart
-from webapp.threads.models import StartingThread
-from webapp.threads.starting_threads import of_start
+from webapp.profiles.models import StartingThread
+from webapp.profiles.starting_threads import of_start
 
 SHOWN = 12
 """Starts, the newest."""

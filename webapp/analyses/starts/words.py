@@ -57,7 +57,7 @@ def verdict(found: JobStarts) -> Verdict:
     return Verdict(
         "warn" if is_slow else "ok",
         message("{sentence:name}.", sentence=message("{took:message}{most:message}", took=took, most=most))
-        + message("{usual:message}{held:message}", usual=usual, held=held),
+        + message("{usual:message}{held:text}", usual=usual, held=held),
     )
 
 
@@ -102,7 +102,7 @@ def about_calls(found: RpcTroubles) -> str:
         calls=count_text(worst.calls),
         phase=phase,
     )
-    return message("{calls:message} {asked:message}", calls=calls, asked=asked).strip()
+    return message("{calls:message} {asked:text}", calls=calls, asked=asked).strip()
 
 
 def about_state_requests(found: RpcTroubles) -> str:

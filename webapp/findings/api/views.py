@@ -13,10 +13,10 @@ from webapp.findings.filters import FindingFilters
 from webapp.findings.models import Finding
 from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
-from webapp.flame_graphs.choices import FlameGraphState
-from webapp.flame_graphs.presentation import as_plain, flame_graph_of
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.threads.api.starting import StartingThreadSerializer
+from webapp.profiles.choices import FlameGraphState
+from webapp.profiles.flame_graph import as_plain, flame_graph_of
+from webapp.profiles.starting_api import StartingThreadSerializer
 
 
 class FindingSerializer(serializers.ModelSerializer[Finding]):

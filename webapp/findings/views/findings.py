@@ -26,7 +26,6 @@ from webapp.findings.presentation import rule_of, shown
 from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
 from webapp.findings.thresholds import rows
-from webapp.flame_graphs.presentation import flame_graph_of
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.instants import drawable
@@ -35,6 +34,7 @@ from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
 from webapp.messages.rendering import localised
+from webapp.profiles.flame_graph import flame_graph_of
 
 PAGE_SIZE = 50
 MOST_OCCURRENCES = 20_000

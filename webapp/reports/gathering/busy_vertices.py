@@ -6,15 +6,15 @@ from ingest.messages import list_text, message
 from webapp.findings.dumped_vertices import SLOW_SYNC, slow_vertex_of
 from webapp.findings.models import Finding
 from webapp.findings.sampled_vertices import BUSY, LATE, sampled_vertex_of
-from webapp.flame_graphs.choices import FlameGraphState
-from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import day_and_clock_text
 from webapp.lib.quantities import UNKNOWN
+from webapp.profiles.choices import FlameGraphState
+from webapp.profiles.job_threads import JobThreads, ShownThread
+from webapp.profiles.models import FlameGraph
 from webapp.reports import texts
 from webapp.reports.document import Table
 from webapp.reports.gathering.scope import ReportScope
-from webapp.threads.job_threads import JobThreads, ShownThread
 
 MOST_FINDINGS, MOST_VERTICES, MOST_OF_A_VERTEX = 50, 10, 3
 _OFF = message("Flame graphs are not switched on: rest.flamegraph.enabled: true, then a restart of the JobManager.")

@@ -101,7 +101,7 @@ def points(seen: Sequence[Outline], limit: int) -> tuple[ReportedCheckpoint, ...
     rows = (
         CheckpointFact.objects.filter(pk__in=[one.pk for one in kept])
         .order_by("trigger_time", "id")
-        .values(*facts_of.BAR_FIELDS, "checkpointed_bytes")
+        .values(*facts_of.POINT_COLUMNS, "checkpointed_bytes")
     )
     return tuple(_point(row) for row in rows)
 
@@ -111,23 +111,12 @@ def _point(row: dict[str, Any]) -> ReportedCheckpoint:
     if slowest:
         slowest += f"/{row['slowest_subtask']}" if row["slowest_subtask"] is not None else ""
         slowest += message(" on {name:name}", name=texts.name(row["slowest_host"])) if row["slowest_host"] else ""
-    return ReportedCheckpoint(
-        checkpoint_id=row["checkpoint_id"],
-        trigger_time=row["trigger_time"],
-        outcome=row["outcome"],
-        is_savepoint=bool(row["is_savepoint"]),
-        end_to_end_ms=row["end_to_end_ms"],
-        end_time=row["end_time"],
-        start_delay_ms=row["slowest_start_delay_ms"],
-        alignment_ms=row["slowest_alignment_ms"],
-        sync_ms=row["slowest_sync_ms"],
-        async_ms=row["slowest_async_ms"],
-        unaligned=row["unaligned"],
-        reason=texts.name(row["reason"]) or None,
-        slowest=slowest if slowest and row["outcome"] in ("completed", "in_progress") else None,
-        state_bytes=row["state_bytes"],
-        checkpointed_bytes=row["checkpointed_bytes"],
-    )
+    values = facts_of.point_values(row) | {
+        "reason": texts.name(row["reason"]) or None,
+        "slowest": slowest if slowest and facts_of.is_slowest_known(row) else None,
+        "checkpointed_bytes": row["checkpointed_bytes"],
+    }
+    return ReportedCheckpoint(**values)
 
 
 def lived(job: JobCurrent, scope: ReportScope) -> tuple[datetime, datetime]:

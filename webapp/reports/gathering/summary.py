@@ -108,7 +108,7 @@ def _headline(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
         return message("{failed:name} checkpoints failed; no rule found more than that", failed=count_text(failed))
     restarts = sum(story.restarts for story in stories)
     if restarts:
-        return message("{times:message} restarted; no rule found more than that", times=_times(restarts))
+        return message("{times:text} restarted; no rule found more than that", times=_times(restarts))
     if any(story.judged_at is None for story in stories):
         return message("Not known: not every job was judged in this time")
     return message("Nothing was found wrong in this time")
@@ -166,11 +166,9 @@ def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
     if story.restarts:
         thrown = next(iter(story.exceptions), None)
         by = message("; thrown: {name:name} in {task:name}", name=thrown.name, task=thrown.task) if thrown else ""
-        said.append(message("The job restarted {times:message}{by:message}.", times=_times(story.restarts), by=by))
+        said.append(message("The job restarted {times:text}{by:message}.", times=_times(story.restarts), by=by))
     if story.ended_at and story.state in _ENDED and (not brief or story.state == "FAILED"):
-        said.append(
-            message("The job {ended:message} at {ended_at:name}.", ended=_ENDED[story.state], ended_at=instant_text(story.ended_at))
-        )
+        said.append(message("The job {ended:text} at {ended_at:name}.", ended=_ENDED[story.state], ended_at=instant_text(story.ended_at)))
     return said
 
 
@@ -328,7 +326,7 @@ def _downtime(story: JobStory) -> list[str]:
     """How long it was down, outage by outage, and what it processed again."""
     if not story.outages:
         return (
-            [message("It restarted {times:message}; for how long its tasks were down is not known.", times=_times(story.restarts))]
+            [message("It restarted {times:text}; for how long its tasks were down is not known.", times=_times(story.restarts))]
             if story.restarts
             else []
         )

@@ -6,12 +6,12 @@ from datetime import datetime
 from ingest.messages import message
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import count_text, duration_text
+from webapp.profiles.job_threads import JobThreads, job_threads
 from webapp.replication.job_replication import job_replication
 from webapp.reports import texts
 from webapp.reports.document import Table
 from webapp.reports.gathering import analysis_tables, busy_vertices, state_expiry
 from webapp.reports.gathering.scope import ReportScope
-from webapp.threads.job_threads import JobThreads, job_threads
 
 MOST_ROWS = 20
 

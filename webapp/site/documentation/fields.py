@@ -10,12 +10,18 @@ INTRODUCTION = """# Fields
 What Weir derives of jobs and checkpoints, under the names that the [API](api.md), exports and `--json` of
 [commands](commands.md) have in common. Instants are UTC; unknown is null. A field that is not described is what its name says.
 """
+INTERNAL = ("finding_sight", "job_judgement")
 HEADS = ("field", "type", "unit", "meaning")
 
 
 def pages() -> dict[str, str]:
-    parts = [f"## {one.name}\n\n{one.row[0].upper()}{one.row[1:]}.\n\n{table(HEADS, _rows(one))}" for one in SERVING_TABLES.values()]
+    shown = (one for name, one in SERVING_TABLES.items() if name not in INTERNAL)
+    parts = [f"## {one.name}\n\n{_capital(one.row)}.\n\n{table(HEADS, _rows(one))}" for one in shown]
     return {"reference/fields.md": "\n\n".join((INTRODUCTION.strip(), *parts)) + "\n"}
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _rows(of: ServingTable) -> Iterator[tuple[str, ...]]:

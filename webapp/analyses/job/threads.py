@@ -1,0 +1,190 @@
+"""What the threads of a job's tasks do, by the newest dumps of its TaskManagers."""
+
+from collections.abc import Iterator, Sequence
+
+from ingest.messages import list_text, message, plural
+from spark_jobs.diagnosis.thread_dumps import own_method
+from webapp.analyses.document import (
+    Asked,
+    Block,
+    Column,
+    Document,
+    Note,
+    NotKnown,
+    Table,
+    Verdict,
+)
+from webapp.analyses.registry import Action, analysis
+from webapp.fleet.models import JobCurrent
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.query_parameters import Text
+from webapp.profiles.job_threads import DumpedTaskManager, JobThreads, ShownThread, job_threads
+
+HELD_FROM = 3
+"""Dumps in a row at one place, blocked: a lock that is held for an instant is seen once."""
+
+
+class ThreadParameters(ListFilters):
+    vertex = Text(about=message("id of a vertex: its threads alone"))
+    taskmanager = Text(about=message("id of a TaskManager: its threads alone"))
+
+
+@analysis(
+    "threads",
+    title=message("Threads"),
+    summary=message("what the threads of its tasks do, by dumps of its TaskManagers"),
+    tab="runtime",
+    parameters=ThreadParameters,
+    action=Action("threads-ask", message("Dump these threads")),
+)
+def threads(job: JobCurrent, asked: Asked) -> Document:
+    chosen = asked.parameters.values
+    vertex_id = str(chosen.get("vertex") or "")
+    found = job_threads(
+        job,
+        asked.until,
+        asked.now,
+        vertex_id,
+        str(chosen.get("taskmanager") or ""),
+    )
+    return Document(_verdict(found), tuple(_blocks(found, vertex_id)))
+
+
+def _verdict(found: JobThreads) -> Verdict:
+    if found.why:
+        return Verdict("unknown", found.why)
+    circles = [line for one in _dumped(found) for line in (one.row.deadlocks if one.row else ())]
+    if circles:
+        return Verdict("crit", list_text(circles))
+    if not (dumped := _dumped(found)):
+        waits = list(dict.fromkeys(one.sentence for one in found.taskmanagers))
+        return Verdict(
+            "unknown",
+            waits[0] if len(waits) == 1 else message("No dump was taken yet."),
+        )
+    held = [
+        thread.thread.name for one in dumped for thread in one.of_job if thread.thread.state == "BLOCKED" and thread.in_a_row >= HELD_FROM
+    ]
+    if held:
+        sentence = message(
+            "{names:message}: blocked at the same place in {dumps:count} dumps in a row or more.",
+            names=list_text(held),
+            dumps=HELD_FROM,
+        )
+        return Verdict("warn", sentence)
+    sentence = plural(
+        len(found.taskmanagers),
+        "{dumped:count} of {taskmanagers:count} TaskManager was dumped.",
+        "{dumped:count} of {taskmanagers:count} TaskManagers were dumped.",
+        taskmanagers=len(found.taskmanagers),
+        dumped=len(dumped),
+    )
+    return Verdict("done", sentence)
+
+
+def _dumped(found: JobThreads) -> list[DumpedTaskManager]:
+    return [one for one in found.taskmanagers if one.row and one.row.taken_at]
+
+
+def _blocks(found: JobThreads, vertex_id: str) -> Iterator[Block]:
+    if found.why:
+        yield NotKnown(message("Where its tasks run is read from samples of minutes; a job that is collected has them."))
+        return
+    dumped = _dumped(found)
+    if dumped:
+        tasks = [(one, thread) for one in dumped for thread in one.of_job]
+        empty = message(
+            "No thread has the name of a task of this job: the tasks ran elsewhere by then.",
+        )
+        yield _threads("tasks", message("Tasks"), message("Task"), tasks, empty)
+    yield _taskmanagers(found.taskmanagers)
+    others = [(one, thread) for one in dumped for thread in one.others]
+    if others and not vertex_id:
+        title = message("Other threads in the job's own code, or blocked")
+        yield _threads("others", title, message("Thread"), others)
+    yield Note(
+        message(
+            "A dump is one instant, and stops all threads of the TaskManager for it. Ask two or "
+            "three times, some seconds apart: what stands at the same place each time is held "
+            "there, or busy there. Before 1.17 Flink writes only eight frames of a stack; later "
+            "cluster.thread-dump.stacktrace-max-depth says how many."
+        )
+    )
+
+
+def _threads(
+    key: str,
+    title: str,
+    named: str,
+    found: Sequence[tuple[DumpedTaskManager, ShownThread]],
+    empty: str = "",
+) -> Table:
+    """Those that are blocked first, then those in the job's own code, the longest first."""
+
+    def rank(one: tuple[DumpedTaskManager, ShownThread]) -> tuple[bool, bool, int]:
+        thread = one[1].thread
+        return thread.state != "BLOCKED", own_method(thread) is None, -one[1].in_a_row
+
+    order = sorted(found, key=rank)
+    return Table(
+        key,
+        title,
+        (
+            Column("name", named),
+            Column("subtask", message("Subtask"), "number"),
+            Column("does", message("Does")),
+            Column(
+                "in_a_row",
+                message("Dumps in a row"),
+                "count",
+                message("in which it stood there"),
+            ),
+            Column("state", message("State")),
+            Column("stack", message("Stack"), "stack"),
+            Column("taskmanager_id", message("TaskManager"), "mono"),
+        ),
+        tuple(
+            (
+                one.task,
+                one.subtask,
+                one.does,
+                one.in_a_row,
+                one.thread.state.lower().replace("_", " "),
+                "\n".join((*one.thread.frames, "…") if one.thread.is_cut else one.thread.frames),
+                of.taskmanager_id,
+            )
+            for of, one in order
+        ),
+        empty=empty,
+    )
+
+
+def _taskmanagers(found: Sequence[DumpedTaskManager]) -> Table:
+    return Table(
+        "taskmanagers",
+        message("TaskManagers"),
+        (
+            Column("taskmanager_id", message("TaskManager"), "mono"),
+            Column("host", message("Host"), "host"),
+            Column("tasks", message("Tasks"), "count"),
+            Column("taken_at", message("Dumped"), "instant"),
+            Column(
+                "left_out",
+                message("Left out"),
+                "count",
+                message("threads of Flink and the JVM"),
+            ),
+            Column("asked", message("What was asked")),
+        ),
+        tuple(
+            (
+                one.taskmanager_id,
+                one.host,
+                sum(map(len, one.tasks.values())),
+                one.row.taken_at if one.row else None,
+                one.row.threads_left_out if one.row and one.row.taken_at else None,
+                one.sentence,
+            )
+            for one in found
+        ),
+    )

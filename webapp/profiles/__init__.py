@@ -1,0 +1,1 @@
+"""What threads of a job do: thread dumps and flame graphs that people ask Flink for."""

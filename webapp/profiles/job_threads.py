@@ -1,0 +1,172 @@
+"""The TaskManagers of a job with the newest thread dump of each, and what its tasks were doing."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ingest.messages import message
+from spark_jobs.diagnosis.thread_dumps import DumpedThread, own_method, sentence, task_of
+from webapp.fleet.asked_of_flink import GIVEN_UP_AFTER
+from webapp.fleet.models import JobCurrent
+from webapp.fleet.task_samples import read_samples
+from webapp.profiles.choices import ThreadDumpState as State
+from webapp.profiles.models import ThreadDump
+
+log = logging.getLogger(__name__)
+
+MOST_TASKMANAGERS = 1_000
+_OF_THREAD = DumpedThread.__dataclass_fields__
+
+
+@dataclass(frozen=True)
+class ShownThread:
+    """``vertex_id`` None: no task of the job. ``subtask`` 0-based. ``in_a_row``: dumps, the newest last, in which it stood there."""
+
+    thread: DumpedThread
+    vertex_id: str | None
+    task: str
+    subtask: int | None
+    does: str
+    in_a_row: int
+
+
+@dataclass(frozen=True)
+class DumpedTaskManager:
+    """``tasks``: of the job, as sampled. ``row`` None: nobody asked for a dump. ``threads``: tasks of the job first."""
+
+    taskmanager_id: str
+    host: str | None
+    tasks: Mapping[str, Sequence[int]]
+    row: ThreadDump | None
+    threads: Sequence[ShownThread]
+    sentence: str
+
+    @property
+    def of_job(self) -> list[ShownThread]:
+        return [one for one in self.threads if one.vertex_id]
+
+    @property
+    def others(self) -> list[ShownThread]:
+        """Not of the job's tasks, and not idle: in own code, or blocked."""
+        return [one for one in self.threads if not one.vertex_id and (own_method(one.thread) or one.thread.state == "BLOCKED")]
+
+
+@dataclass(frozen=True)
+class JobThreads:
+    """``why``: what hinders, "" where nothing."""
+
+    at: datetime | None
+    taskmanagers: Sequence[DumpedTaskManager]
+    why: str = ""
+
+    @property
+    def taskmanager_ids(self) -> list[str]:
+        return [one.taskmanager_id for one in self.taskmanagers]
+
+
+def job_threads(
+    job: JobCurrent,
+    at: datetime,
+    now: datetime,
+    vertex_id: str = "",
+    taskmanager_id: str = "",
+) -> JobThreads:
+    """Two queries, and samples of minutes.
+
+    With a vertex: the TaskManagers that run it, and of them its threads alone.
+    """
+    vertices = {str(one["vertex_id"]): one for one in (job.graph or {}).get("vertices") or () if one.get("vertex_id")}
+    tasks = sum(int(one.get("parallelism") or 0) for one in vertices.values())
+    try:
+        sampled = read_samples(job.cluster, job.job_id, tasks, at)
+    except Exception:  # The lake may be any storage, with any error.
+        log.exception(
+            "Where tasks of %s on %s run could not be read from the lake",
+            job.job_id,
+            job.cluster,
+        )
+        return JobThreads(
+            None,
+            (),
+            message("The lake could not be read; the server's log has the reason."),
+        )
+    where: dict[str, dict[str, list[int]]] = {}
+    for vertex, sample in sampled.vertices.items():
+        for subtask, name in enumerate(sample.taskmanagers):
+            if name is not None and vertex_id in ("", vertex) and taskmanager_id in ("", name):
+                where.setdefault(name, {}).setdefault(vertex, []).append(subtask)
+    if not where:
+        why = message(
+            "On which TaskManagers its tasks run is not known: no sample of the last minutes says so.",
+        )
+        return JobThreads(None, (), why)
+    names = {_text(one.get("name")): key for key, one in vertices.items() if not vertex_id or key == vertex_id}
+    chosen = sorted(where)[:MOST_TASKMANAGERS]
+    rows = {row.taskmanager_id: row for row in ThreadDump.objects.filter(cluster=job.cluster, taskmanager_id__in=chosen)}
+    hosts = {name: one.host for name, one in sampled.taskmanagers.items()}
+    found = [_taskmanager(name, hosts.get(name), where[name], rows.get(name), names, now) for name in chosen]
+    return JobThreads(
+        sampled.at,
+        sorted(found, key=lambda one: one.row is None or one.row.taken_at is None),
+    )
+
+
+def _taskmanager(
+    name: str,
+    host: str | None,
+    tasks: Mapping[str, Sequence[int]],
+    row: ThreadDump | None,
+    names: Mapping[str, str],
+    now: datetime,
+) -> DumpedTaskManager:
+    if row is None:
+        return DumpedTaskManager(name, host, tasks, None, (), message("No dump was asked for."))
+    waited_for = row.ask_at is not None and row.wanted_at > now - GIVEN_UP_AFTER
+    threads = sorted(
+        (_thread(one, names) for one in row.threads),
+        key=lambda one: (not one.vertex_id, one.thread.name),
+    )
+    return DumpedTaskManager(name, host, tasks, row, threads, _sentence(row, waited_for))
+
+
+def _thread(told: Mapping[str, Any], names: Mapping[str, str]) -> ShownThread:
+    thread = DumpedThread(**{key: told[key] for key in _OF_THREAD if key in told})
+    task = task_of(thread.name)
+    vertex_id = names.get(_text(task.task)) if task else None
+    return ShownThread(
+        thread,
+        vertex_id,
+        task.task if task else thread.name,
+        task.subtask if task else None,
+        sentence(thread),
+        int(told["in_a_row"]),
+    )
+
+
+def _text(name: object) -> str:
+    return " ".join(str(name or "").split())
+
+
+def _sentence(row: ThreadDump, waited_for: bool) -> str:
+    newest = message(" The one shown was taken before.") if row.taken_at else ""
+    if waited_for and row.asked == 0:
+        return message(
+            "A dump is wanted; the next collect cycle asks for it.{newest:message}",
+            newest=newest,
+        )
+    if row.state == State.TAKEN:
+        return ""
+    if row.state == State.FAILED:
+        again = message(" It is asked again.") if waited_for else ""
+        return message(
+            "Flink gave none: {note:text}{again:message}{newest:message}",
+            note=row.note,
+            again=again,
+            newest=newest,
+        )
+    return message(
+        "It was wanted, and the cluster could not be asked since.{newest:message}",
+        newest=newest,
+    )

@@ -1,0 +1,37 @@
+"""Ask Flink for thread dumps of the TaskManagers of a job."""
+
+from argparse import ArgumentParser
+from getpass import getuser
+from typing import Any
+
+from django.utils import timezone
+
+from webapp.config.preparation import PreparedCommand
+from webapp.fleet.rows_command import job_named
+from webapp.profiles.job_threads import job_threads
+from webapp.profiles.thread_dump_requests import MOST_ASKED, want_all
+
+
+class Command(PreparedCommand):
+    help = (
+        f"Ask for thread dumps of TaskManagers that run a job, {MOST_ASKED} at most; the next "
+        "collect cycle takes them, and the analysis threads shows them. Exit code 0, or 2 where the job is unknown."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("cluster")
+        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+        parser.add_argument(
+            "--vertex",
+            metavar="ID",
+            default="",
+            help="of the TaskManagers that run this vertex",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        job, now = job_named(options["cluster"], options["job"]), timezone.now()
+        found = job_threads(job, job.last_seen_at or job.as_of, now, options["vertex"])
+        asked = want_all(job.cluster, found.taskmanager_ids, now, getuser())
+        self.stdout.write(
+            found.why or f"{asked} of {len(found.taskmanagers)} TaskManagers are asked.",
+        )

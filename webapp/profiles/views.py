@@ -1,0 +1,97 @@
+"""The page of a vertex, and the requests for thread dumps and flame graphs."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET, require_POST
+
+from webapp.accounts.guards import operators_only
+from webapp.accounts.roles import may_operate
+from webapp.fleet.job_lookup import look_up, vertex_or_404
+from webapp.messages.rendering import localised
+from webapp.profiles import flame_graph_requests as flame_graphs
+from webapp.profiles.flame_graph import flame_graph_of
+from webapp.profiles.job_threads import job_threads
+from webapp.profiles.thread_dump_requests import want_all
+
+
+@operators_only
+@require_POST
+def ask_dumps(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    """Want dumps: of one TaskManager of the job, or of the first of those that run a vertex."""
+    view = look_up(request, cluster, job_id)
+    chosen = {name: request.POST.get(name, "") for name in ("vertex", "taskmanager")}
+    if view.is_past:
+        messages.error(
+            request,
+            gettext("This job does not run any more, so that there is nothing to dump."),
+        )
+    else:
+        until = min(view.time_range.to_time, view.at)
+        found = job_threads(view.job, until, view.now, chosen["vertex"], chosen["taskmanager"])
+        if chosen["taskmanager"] and not found.taskmanagers:
+            raise Http404(gettext("No task of this job runs on that TaskManager."))
+        if want_all(cluster, found.taskmanager_ids, timezone.now(), request.user.get_username()):
+            messages.success(
+                request,
+                gettext("Flink is asked for a thread dump with the next collect cycle."),
+            )
+        else:
+            asked = gettext("It is being asked for, or was answered a moment ago.")
+            messages.info(request, localised(found.why) or asked)
+    query = urlencode({name: value for name, value in chosen.items() if value})
+    return redirect(reverse("threads", args=(cluster, job_id)) + (f"?{query}" if query else ""))
+
+
+@require_GET
+def vertex(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) -> HttpResponse:
+    view = look_up(request, cluster, job_id)
+    context = {
+        "view": view,
+        "job": view.job,
+        "vertex": vertex_or_404(view.job, vertex_id),
+        "flame": flame_graph_of(cluster, job_id, vertex_id, view.now),
+        "may_ask": may_operate(request.user) and not view.is_past,
+    }
+    return render(request, "profiles/vertex.html", context)
+
+
+@operators_only
+@require_POST
+def ask_flame_graph(
+    request: HttpRequest,
+    cluster: str,
+    job_id: str,
+    vertex_id: str,
+) -> HttpResponse:
+    """Want a flame graph; the next collect cycle of its cluster asks for it."""
+    view = look_up(request, cluster, job_id)
+    vertex_or_404(view.job, vertex_id)
+    if view.is_past:
+        messages.error(
+            request,
+            gettext("This job does not run any more, so that there is nothing to sample."),
+        )
+    elif flame_graphs.want(
+        cluster,
+        job_id,
+        vertex_id,
+        timezone.now(),
+        by=request.user.get_username(),
+    ):
+        messages.success(
+            request,
+            gettext(
+                "Flink is asked for a flame graph with the next collect cycle; it takes some seconds to sample it.",
+            ),
+        )
+    else:
+        messages.info(
+            request,
+            gettext("It is being asked for, or was answered less than five minutes ago."),
+        )
+    return redirect("vertex", cluster, job_id, vertex_id)
