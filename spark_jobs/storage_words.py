@@ -68,7 +68,7 @@ REASONS: dict[str, dict[str, str]] = {
         "was_unlisted": message("An earlier audit did not list it although it is older: what referred to it then is not known."),
         "referrer_unread": message("A checkpoint refers to it where this audit did not look: audit all roots, register its root again."),
         "last_unfound": message(
-            "Its job ended, and its last checkpoint was neither found nor seen discarded: whoever has it may need the file."
+            "Its job ended, and its last checkpoint was neither found nor seen discarded: its readers may need the file."
         ),
         "other_spelling": message(
             "A reference, or another file, ends in the same path elsewhere: it may be this very file under another name."

@@ -40,8 +40,8 @@ class SessionLimits:
     def _look(self, request: HttpRequest, now: int) -> None:
         """A session that was noted by a clock that ran ahead begins now."""
         kept, idle_s = request.session, settings.WEIR.session_idle_s
-        began, active = kept.get(SIGNED_IN_AT, 0), kept.get(ACTIVE_AT, 0)
-        if max(began, active) > now + NOTED_EVERY_S:
+        began, active = kept.get(SIGNED_IN_AT), kept.get(ACTIVE_AT)
+        if began is None or active is None or max(began, active) > now + NOTED_EVERY_S:
             begin(request, now)
         elif now - began >= settings.WEIR.session_age_s:
             _end(request, gettext("You were signed in for as long as it lasts."))

@@ -19,7 +19,7 @@ from webapp.alerting.models import AlertGroup
 from webapp.alerting.muting import Mutes, affected_by, mute
 from webapp.alerting.policies import Policies
 from webapp.incidents.joining import forget_deleted_findings
-from webapp.incidents.outline import retitle_open
+from webapp.incidents.outline import retitle, stale_titles
 from webapp.work.lease import WriteGuard
 from webapp.work.models import Manifest
 
@@ -56,8 +56,9 @@ def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
     for pks in changed_texts():
         with writing():
             copy_changed(pks)
-    with writing():
-        retitle_open()
+    if stale := stale_titles():
+        with writing():
+            retitle(stale)
     for pks in chunks_held(now):
         with writing():
             held += hold(pks, policies, now)

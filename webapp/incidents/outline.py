@@ -66,11 +66,16 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
     )
 
 
-def retitle_open() -> int:
-    """Open incidents say what their cause says now; returns how many changed. Call it in a transaction."""
-    of_cause = Finding.objects.filter(pk=OuterRef("cause")).values("title")[:1]
+def stale_titles() -> list[int]:
+    """Numbers of open incidents that say something else than their cause says by now."""
     stale = Incident.objects.open().filter(cause__isnull=False).exclude(title=F("cause__title"))
-    return Incident.objects.filter(pk__in=list(stale.values_list("pk", flat=True))).update(title=Subquery(of_cause))
+    return list(stale.values_list("pk", flat=True))
+
+
+def retitle(pks: Collection[int]) -> None:
+    """They say what their cause says now. Call it in a transaction."""
+    of_cause = Finding.objects.filter(pk=OuterRef("cause")).values("title")[:1]
+    Incident.objects.filter(pk__in=pks).update(title=Subquery(of_cause))
 
 
 def _logical_jobs(ids: Collection[int]) -> dict[int, int]:

@@ -55,7 +55,7 @@ def test_what_bars_a_clean_up_is_said_with_the_next_step(judge):
     of = audit()
     root_figures(of, orphan_files=3, orphan_bytes=50 * MB, bytes=100 * MB, cleanable=False, not_cleanable=["not_attested"])
     judge(of)
-    assert "nobody has attested that every reader of this root is known" in found("storage.orphans")[0].next_step
+    assert "Nobody has attested that every reader of this root is known" in found("storage.orphans")[0].next_step
 
 
 def test_a_clean_root_has_no_finding(judge):
