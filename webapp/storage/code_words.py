@@ -30,6 +30,7 @@ CODE_WORDS = (
     _("job unseen"),
     _("referrer unread"),
     _("last unfound"),
+    _("was unlisted"),
     _("task owned"),
     _("was referred"),
     _("other spelling"),
