@@ -75,7 +75,7 @@ def test_all_charts_of_a_job_are_drawn(page, site):
     expect(page.locator(".annotation-text", has_text="restart 1").first).to_be_visible()
 
 
-@pytest.mark.parametrize("path", [f"{JOB}calls/", f"{JOB}placement/", "/filesystem-calls/"])
+@pytest.mark.parametrize("path", [f"{JOB}calls/", "/filesystem-calls/"])
 def test_charts_ask_once_the_tables_are_worked_out(page, site, path):
     """Both need the same, which is then kept."""
     told = []
