@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from ingest.lake import derived_commits
 from ingest.lake.derived import DERIVED
+from ingest.messages import as_message
 from ingest.recordings.importer import import_recording
 from ingest.records import Observed, Skip
 from spark_jobs.serving import SERVING_TABLES
@@ -119,7 +120,9 @@ def test_both_sides_of_an_upload_may_come_in_different_runs(whole: Instance, lat
     (same,) = [row for row in whole.rows("checkpoint_upload").values() if (row["cluster"], row["checkpoint_id"]) == (UPLOAD, 8)]
     assert {**upload, "as_of": None} == {**same, "as_of": None}
     sights = _of(later.rows("finding_sight"), [UPLOAD]).values()
-    told = [row for row in sights if row["subject"] == "checkpoint 8" and "old files" in row["evidence"]]
+    subjects = ((json.loads(row["subject"], object_hook=as_message), row) for row in sights)
+    of_it = (row for subject, row in subjects if subject == "checkpoint 8")
+    told = [row for row in of_it if "old files" in row["evidence"]]
     assert {row["confidence"] for row in told} == {"high"}
 
 
