@@ -7,7 +7,7 @@ Code that knows no web framework says what it has to say in a message::
 
 The template is English and is the msgid of the catalogues of translations. A message is a ``str`` (its
 English text), so logs, exceptions and comparisons need nothing of it. Rows store template and values
-(:func:`to_plain`), and pages render them in their reader's language (``webapp.lib.messages``).
+(:func:`to_plain`), and pages render them in their reader's language (``webapp.messages``).
 
 Kinds of placeholders::
 
@@ -38,9 +38,11 @@ from ingest.figures import bytes_figure, duration_figure, list_figure, share_fig
 
 LONGEST_NAME = 60
 MOST_LISTED = 3
-_PLACEHOLDER = re.compile(r"\{(\w+)(?::(\w+))?\}")
+PLACEHOLDER = re.compile(r"\{(\w+)(?::(\w+))?\}")
+"""Its name and its kind."""
 _TEMPLATE = "template"
 _PLURAL = "plural"
+_NUMBER = "number"
 _FIGURES: dict[str, Callable[[Any], str]] = {
     "count": lambda value: f"{value:,.0f}",
     "number": lambda value: f"{value:g}" if isinstance(value, float) else str(value),
@@ -56,38 +58,37 @@ Value = int | float | str | list[str]
 
 
 class Message(str):
-    """A sentence, or a part of one: equal to its English text. Made by :func:`message` and :func:`plural`."""
+    """A sentence, or a part of one: equal to its English text. Made by :func:`message` and :func:`plural`.
 
-    __slots__ = ("plural", "template", "values")
+    ``plural`` and ``number``: the other form, and what is counted; empty and 1 where nothing is.
+    """
+
+    __slots__ = ("number", "plural", "template", "values")
 
     in_language: ClassVar[Callable[[str], str]] = staticmethod(str)
     """How pages render a message; the web layer sets it."""
 
     template: str
     plural: str
+    number: int
     values: Mapping[str, Value]
 
-    def __new__(cls, template: str, values: Mapping[str, Value], plural: str = "") -> Self:
+    def __new__(cls, template: str, values: Mapping[str, Value], plural: str = "", number: int = 1) -> Self:
         parts = placeholders(template)
         if set(parts) != set(values):
             raise ValueError(f"{template!r} has values for {sorted(values)}, not for {sorted(parts)}.")
         for name, kind in parts.items():
             _check(template, name, kind, values[name])
-        form = plural if plural and _number(values) != 1 else template
+        form = plural if plural and number != 1 else template
         self = super().__new__(cls, _filled(form, {name: _english(kind, values[name]) for name, kind in parts.items()}))
-        self.template, self.values, self.plural = template, values, plural
+        self.template, self.values, self.plural, self.number = template, values, plural, number
         return self
-
-    @property
-    def number(self) -> int:
-        """What a plural form is chosen by: the first count of the template."""
-        return _number(self.values)
 
     def __str__(self) -> str:
         return self
 
     def strip(self, chars: str | None = None) -> str:
-        return super().strip(chars) if chars else Message(self.template.strip(), self.values, self.plural.strip())
+        return super().strip(chars) if chars else Message(self.template.strip(), self.values, self.plural.strip(), self.number)
 
     def __html__(self) -> str:
         """In the language of whoever reads the page: templates ask for it."""
@@ -100,7 +101,7 @@ class Message(str):
         return join_messages((other, self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Message, (self.template, dict(self.values), self.plural)
+        return Message, (self.template, dict(self.values), self.plural, self.number)
 
 
 def message(template: str, /, **values: Value) -> Message:
@@ -111,9 +112,9 @@ def message(template: str, /, **values: Value) -> Message:
 def plural(count: int, one: str, many: str, **values: Value) -> Message:
     """Of two templates the one that fits ``count``, which is ``{count:count}`` unless ``values`` are given.
 
-    Catalogues have as many forms as their language. The first int of the values is what is counted.
+    Catalogues have as many forms as their language.
     """
-    return Message(one, values or {"count": count}, many)
+    return Message(one, values or {"count": count}, many, count)
 
 
 def quoted(text: str) -> Message:
@@ -173,7 +174,7 @@ def subtask_text(vertex: str | None, subtask: int | None) -> Message:
 @lru_cache(maxsize=8_192)
 def placeholders(template: str) -> dict[str, str]:
     """Name → kind, in the order of the template. Raises ValueError for a kind that is not known."""
-    found = {name: kind or "text" for name, kind in _PLACEHOLDER.findall(template)}
+    found = {name: kind or "text" for name, kind in PLACEHOLDER.findall(template)}
     if unknown := set(found.values()) - KINDS:
         raise ValueError(f"{template!r} has placeholders of unknown kinds: {sorted(unknown)}.")
     return found
@@ -207,7 +208,7 @@ def to_plain(value: Any) -> Any:
     """Messages anywhere in lists, tuples and dicts → dicts of JSON: ``{"template": …, "values": {…}}``. The rest stays."""
     if isinstance(value, Message):
         plain = {_TEMPLATE: value.template, "values": {name: to_plain(one) for name, one in value.values.items()}}
-        return plain | {_PLURAL: value.plural} if value.plural else plain
+        return plain | {_PLURAL: value.plural, _NUMBER: value.number} if value.plural else plain
     if isinstance(value, Mapping):
         return {name: to_plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -222,39 +223,32 @@ def message_document(text: str) -> str:
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
     """The same sentence with other names and quotes in it: without secrets, or fit for a database."""
-    changed = {
-        name: with_texts(one, change)
-        if isinstance(one, Message)
-        else change(one)
-        if isinstance(one, str)
-        else [change(part) for part in one]
-        if isinstance(one, list)
-        else one
-        for name, one in shown.values.items()
-    }
-    return Message(shown.template, changed, shown.plural)
 
+    def changed(value: Any) -> Any:
+        if isinstance(value, Message):
+            return with_texts(value, change)
+        if isinstance(value, list):
+            return [changed(part) for part in value]
+        return change(value) if isinstance(value, str) else value
 
-def from_plain(value: Any) -> Any:
-    """Inverse of :func:`to_plain`."""
-    if isinstance(value, list):
-        return [from_plain(one) for one in value]
-    if isinstance(value, dict):
-        return as_message({name: from_plain(one) for name, one in value.items()})
-    return value
+    values = {name: changed(value) for name, value in shown.values.items()}
+    return Message(shown.template, values, shown.plural, shown.number)
 
 
 def is_message(plain: Mapping[str, Any]) -> bool:
     """Whether a decoded object of JSON is what :func:`to_plain` makes of a message."""
-    return {_TEMPLATE, "values"} <= plain.keys() <= {_TEMPLATE, "values", _PLURAL}
+    return {_TEMPLATE, "values"} <= plain.keys() <= {_TEMPLATE, "values", _PLURAL, _NUMBER}
 
 
 def as_message(plain: dict[str, Any]) -> Any:
-    """An object hook of JSON readers. A dict that is no message, or whose values do not fit, stays what it is."""
+    """Inverse of :func:`to_plain`, as an object hook of JSON readers.
+
+    A dict that is no message, or whose values do not fit, stays what it is.
+    """
     if not is_message(plain):
         return plain
     try:
-        return Message(plain[_TEMPLATE], plain["values"], plain.get(_PLURAL, ""))
+        return Message(plain[_TEMPLATE], plain["values"], plain.get(_PLURAL, ""), plain.get(_NUMBER, 1))
     except (TypeError, ValueError, AttributeError):
         return plain
 
@@ -272,10 +266,6 @@ def _check(template: str, name: str, kind: str, value: Any) -> None:
         raise TypeError(f"{template!r}: {name} is to be a {kind}, not {value!r}.")
 
 
-def _number(values: Mapping[str, Any]) -> int:
-    return next((value for value in values.values() if isinstance(value, int)), 0)
-
-
 def _english(kind: str, value: Any) -> str:
     if kind in _FIGURES:
         return _FIGURES[kind](value)
@@ -285,4 +275,4 @@ def _english(kind: str, value: Any) -> str:
 
 
 def _filled(template: str, texts: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda found: texts[found[1]], template)
+    return PLACEHOLDER.sub(lambda found: texts[found[1]], template)

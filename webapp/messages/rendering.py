@@ -5,12 +5,11 @@ from collections.abc import Mapping
 
 from django.utils.translation import get_language, gettext, ngettext
 
-from ingest.messages import Message, rendered
+from ingest.messages import PLACEHOLDER, Message, rendered
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 _FULL_WIDTH = re.compile("[\u3001-\u301f\uff01-\uff5e\u201c\u201d]")
 _LATIN = re.compile("[A-Za-z0-9%]")
-_PLACEHOLDER = re.compile(r"\{(\w+)(?::\w+)?\}")
 LONGEST_WORD = 60
 
 
@@ -25,7 +24,7 @@ def localised(text: str) -> str:
 
 def _template(message: Message) -> str:
     template = message.template
-    if not any(map(str.isalpha, _PLACEHOLDER.sub("", template))):
+    if not any(map(str.isalpha, PLACEHOLDER.sub("", template))):
         return template.replace(", ", gettext(", "))
     if message.plural:
         return ngettext(template, message.plural, message.number)
@@ -36,10 +35,10 @@ def _template(message: Message) -> str:
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
     """Chinese stands beside Chinese without a space, and beside Latin letters with one."""
-    pieces = _PLACEHOLDER.split(template)
-    shown = pieces[0]
-    for at in range(1, len(pieces), 2):
-        shown = _beside(_beside(shown, values.get(pieces[at], "")), pieces[at + 1])
+    before, *rest = PLACEHOLDER.split(template)
+    shown = before
+    for name, after in zip(rest[::3], rest[2::3], strict=True):
+        shown = _beside(_beside(shown, values.get(name, "")), after)
     return shown
 
 

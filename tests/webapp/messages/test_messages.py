@@ -108,6 +108,15 @@ def test_what_is_no_message_stays_what_it_is(document: dict[str, object]) -> Non
     assert as_message(dict(document)) == document
 
 
+def test_the_form_follows_what_is_counted_whatever_the_values_are() -> None:
+    for number, said in ((1, "1 call/s for 2 jobs"), (2, "2 calls/s for 2 jobs")):
+        made = plural(
+            number, "{per_s:name} call/s for {jobs:count} jobs", "{per_s:name} calls/s for {jobs:count} jobs", jobs=2, per_s=str(number)
+        )
+        assert made == said
+        assert as_message(to_plain(made)) == pickle.loads(pickle.dumps(made)) == said
+
+
 def test_secrets_in_values_are_hidden_and_templates_stay() -> None:
     said = message("Password {user:name}: {error:text}", user="root", error="password=hunter22secret at http://root:pw1234@host/")
     hidden = redact(said)

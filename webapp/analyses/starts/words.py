@@ -1,6 +1,6 @@
 """What a start came to, in words."""
 
-from ingest.messages import join_messages, message, plural
+from ingest.messages import in_sentence, join_messages, message, plural
 from webapp.analyses.document import Verdict
 from webapp.analyses.starts.jar_downloads import JarDownloads
 from webapp.analyses.starts.job_starts import JobStarts, Start
@@ -32,15 +32,17 @@ def verdict(found: JobStarts) -> Verdict:
     if newest is None:
         return Verdict("unknown", message("No start of this job was seen from its beginning until all tasks ran."))
     took = (
-        message("The newest {kind:name} took {total_ms:name}", kind=KINDS[newest.kind].lower(), total_ms=duration_text(newest.total_ms))
+        message(
+            "The newest {kind:name} took {total_ms:name}", kind=in_sentence(KINDS[newest.kind]), total_ms=duration_text(newest.total_ms)
+        )
         if newest.total_ms is not None
-        else message("All tasks of the newest {kind:name} ran", kind=KINDS[newest.kind].lower())
+        else message("All tasks of the newest {kind:name} ran", kind=in_sentence(KINDS[newest.kind]))
     )
     phase = newest.slowest_phase
     most = (
         message(
             ", most of it in {lower:name} ({duration_ms:name})",
-            lower=PHASES[phase.name][0].lower(),
+            lower=in_sentence(PHASES[phase.name][0]),
             duration_ms=duration_text(phase.duration_ms),
         )
         if phase
@@ -89,7 +91,7 @@ def about_calls(found: RpcTroubles) -> str:
         in_time = message("No request for a slot, no deployment and no request for a partition timed out in the hour before.")
         return join_messages((in_time, asked), " ")
     worst = found.seconds[0]
-    phase = message(", in {lower:name} of a start", lower=PHASES[worst.phase][0].lower()) if worst.phase else ""
+    phase = message(", in {lower:name} of a start", lower=in_sentence(PHASES[worst.phase][0])) if worst.phase else ""
     calls = message(
         "{slots:name} requests for slots and {deployments:name} calls about tasks "
         "timed out in an hour, {partitions:name} partitions were not found, "

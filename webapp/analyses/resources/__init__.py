@@ -1,0 +1,1 @@
+"""Memory, CPU and slots of jobs against their use."""
