@@ -30,7 +30,7 @@ def needed_days(window: int) -> int:
 def until_text(until: Until) -> str:
     """``in 40 days (30 to 55)``; what is not said is not known, or not within ten years."""
     if until.days == 0:
-        return gettext("reached")
+        return gettext("already reached")
     if until.days is None:
         return (
             gettext("in %(soonest)s at the soonest") % {"soonest": _days(until.soonest)}

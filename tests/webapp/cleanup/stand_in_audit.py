@@ -20,6 +20,7 @@ _TYPES = {
     "flag": pa.bool_(),
     "instant": pa.timestamp("ms", tz="UTC"),
     "json": pa.string(),
+    "message": pa.string(),
 }
 _ZERO = {"int": 0, "flag": False, "json": "[]", "text": ""}
 

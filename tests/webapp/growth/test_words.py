@@ -13,7 +13,7 @@ from webapp.growth.words import until_text
         (Until(40, 30, 55), "in 40 days (30 to 55)", "40 天后（30 至 55）"),
         (Until(1, 0, None), "in 1 day (0 to later than ten years)", "1 天后（0 至 十年以后）"),
         (Until(None, 3, None), "in 3 days at the soonest", "最早 3 天后"),
-        (Until(0, 0, 0), "reached", "已达到"),
+        (Until(0, 0, 0), "already reached", "已达到"),
         (Until(), "not at this slope", "按此斜率不会"),
     ],
 )
