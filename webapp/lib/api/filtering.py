@@ -39,4 +39,6 @@ def given(filters: type[FiltersT], request: Request) -> FiltersT:
 def described(filters: type[ListFilters], required: Collection[str] = ()) -> list[OpenApiParameter]:
     parameters = filters.parameters().items()
     # The writer of YAML takes no subclass of str, as messages are.
-    return [OpenApiParameter(name, one.schema, required=name in required, description=str.__str__(str(one.about))) for name, one in parameters]
+    return [
+        OpenApiParameter(name, one.schema, required=name in required, description=str.__str__(str(one.about))) for name, one in parameters
+    ]
