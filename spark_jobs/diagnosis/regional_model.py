@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from math import exp, expm1, inf, lgamma, log, log1p, sqrt
 from typing import NamedTuple
 
+PROPOSED_LIMITS = (0.3, 2)
+"""Of FLIP-600: the share of regions that may fail, and how often in a row one may be carried."""
 _SPREAD = 12
 """Standard deviations beyond which nothing is left of a binomial distribution, as far as numbers tell."""
 

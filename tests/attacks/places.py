@@ -19,6 +19,7 @@ from django.utils.regex_helper import normalize
 
 from webapp.accounts.models import ApiToken, SavedView
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
+from webapp.analyses.registry import all_root_analyses
 from webapp.checkpoints.models import CheckpointFact
 from webapp.cleanup.models import CleanupPlan
 from webapp.delivery.models import Delivery, Endpoint
@@ -85,11 +86,7 @@ QUERY: dict[str, dict[str, str]] = {
     "storage-jobs-export": {"uri": "root"},
     "storage-root": {"uri": "root"},
     "storage-simulator": {"uri": "root"},
-    "storage-retention": {"uri": "root"},
-    "api-storage-merging": {"root": "root"},
-    "api-storage-retention": {"root": "root"},
     "storage-chart-history": {"uri": "root"},
-    "storage-chart-sizes": {"uri": "root"},
     "api-storage-files": {"root": "root"},
     "storage-xray": {"path": "metadata"},
     "api-storage-xray": {"path": "metadata"},
@@ -98,6 +95,9 @@ QUERY: dict[str, dict[str, str]] = {
     "alert-setting": {"rule": "rule"},
     "api-job-before-after": {"at": "instant"},
     "checkpoint-go": {"id": "checkpoint"},
+    **{f"storage-{name}": {"uri": "root"} for name in all_root_analyses()},
+    **{f"storage-{one.name}-chart-{key}": {"uri": "root"} for one in all_root_analyses().values() for key in one.charts},
+    **{f"api-storage-analysis-{name}": {"root": "root"} for name in all_root_analyses()},
 }
 """Pages that are asked for something by a parameter of the query: which one, and what of it is there."""
 

@@ -25,7 +25,7 @@ PAGES = (
     "/clusters/prod-eu/pushed-logs/", "/hosts/", f"/hosts/{HOST}/",
     "/storage/", "/storage/roots/add", f"/storage/root/?uri={ROOT}", f"/storage/files/?uri={ROOT}", f"/storage/simulator/?uri={ROOT}",
     f"/storage/xray/?path={CHECKPOINT}", f"/storage/xray/?path={CHECKPOINT}&with={OTHER}",
-    f"/storage/retention/?uri={ROOT}", f"/storage/missing-file/?path={CHECKPOINT}/_metadata",
+    f"/storage/retention/?uri={ROOT}", f"/storage/merging/?uri={ROOT}", f"/storage/missing-file/?path={CHECKPOINT}/_metadata",
 )  # fmt: skip
 
 

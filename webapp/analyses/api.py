@@ -1,4 +1,4 @@
-"""Analyses of a job over the API: one list, one document, whose schema follows from the dataclasses."""
+"""Analyses over the API: one list, one document, whose schema follows from the dataclasses."""
 
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -6,20 +6,31 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from django.urls import URLPattern, path
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from ingest.messages import message
+from webapp.analyses.asking import asked_of_fleet, asked_of_job, asked_of_root
 from webapp.analyses.document import Asked, Document, Link, Table
-from webapp.analyses.registry import Analysis, FleetAnalysis, all_analyses, all_fleet_analyses
+from webapp.analyses.registry import (
+    Analysis,
+    Declaration,
+    FleetAnalysis,
+    RootAnalysis,
+    all_analyses,
+    all_fleet_analyses,
+    all_root_analyses,
+)
 from webapp.analyses.values import plain
-from webapp.fleet.job_lookup import job_or_404, whole_life
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.job_lookup import job_or_404
 from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.filter_sets import ListFilters
+from webapp.lib.query_parameters import LongText
+from webapp.storage.newest_audits import latest_of
 
 ANY_VALUE = {"nullable": True, "description": "in the unit of its column or fact; null is unknown"}
 LISTED = {
@@ -32,23 +43,14 @@ LISTED = {
 }
 
 
-def answered(analysis: Analysis, job: JobCurrent, parameters: ListFilters) -> dict[str, Any]:
-    """The document as JSON takes it, as of when the job was last seen."""
-    at = job.last_seen_at or job.as_of
-    life = whole_life(job, at)
-    asked = Asked(life.from_time, at, timezone.now(), parameters)
-    return _named(analysis, at, analysis.answer(job, asked))
+class RootParameters(ListFilters):
+    root = LongText(about=message("its canonical URI"))
 
 
-def answered_of_fleet(analysis: FleetAnalysis, parameters: ListFilters) -> dict[str, Any]:
-    """As of now."""
-    now = timezone.now()
-    return _named(analysis, now, analysis.answer(Asked(now, now, now, parameters)))
-
-
-def _named(analysis: Analysis | FleetAnalysis, at: datetime, document: Document) -> dict[str, Any]:
+def answered(analysis: Declaration[Any, Any], asked: Asked, document: Document) -> dict[str, Any]:
+    """The document as JSON takes it."""
     blocks: dict[str, Any] = plain(document)
-    return {"analysis": analysis.name, "title": analysis.title, "as_of": plain(at), **blocks}
+    return {"analysis": analysis.name, "title": analysis.title, "as_of": plain(asked.until), **blocks}
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -114,7 +116,9 @@ def view_of(analysis: Analysis) -> type[APIView]:
             responses={200: document_schema(), **ERRORS, **NOT_FOUND},
         )
         def get(self, request: Request, cluster: str, job_id: str) -> Response:
-            return Response(answered(analysis, job_or_404(cluster, job_id), given(analysis.parameters, request)))
+            job = job_or_404(cluster, job_id)
+            asked = asked_of_job(job, given(analysis.parameters, request))
+            return Response(answered(analysis, asked, analysis.answer(job, asked)))
 
     return AnalysisView
 
@@ -128,9 +132,28 @@ def fleet_view_of(analysis: FleetAnalysis) -> type[APIView]:
             responses={200: document_schema(), **ERRORS},
         )
         def get(self, request: Request) -> Response:
-            return Response(answered_of_fleet(analysis, given(analysis.parameters, request)))
+            asked = asked_of_fleet(given(analysis.parameters, request))
+            return Response(answered(analysis, asked, analysis.answer(asked)))
 
     return FleetAnalysisView
+
+
+def root_view_of(analysis: RootAnalysis) -> type[APIView]:
+    class RootAnalysisView(APIView):
+        @extend_schema(
+            summary=f"{analysis.title}: {analysis.summary}",
+            operation_id=f"root_analysis_{analysis.name.replace('-', '_')}",
+            parameters=[*described(RootParameters, required=("root",)), *described(analysis.parameters)],
+            responses={200: document_schema(), **ERRORS, **NOT_FOUND},
+        )
+        def get(self, request: Request) -> Response:
+            figures = latest_of(given(RootParameters, request).values.get("root", ""))
+            if figures is None:
+                raise NotFound("No audit has looked at this root.")
+            asked = asked_of_root(figures, given(analysis.parameters, request))
+            return Response(answered(analysis, asked, analysis.answer(figures, asked)))
+
+    return RootAnalysisView
 
 
 def urlpatterns() -> list[URLPattern]:
@@ -139,8 +162,13 @@ def urlpatterns() -> list[URLPattern]:
         path(f"analyses/{one.name}/", fleet_view_of(one).as_view(), name=f"api-analysis-{one.name}")
         for one in all_fleet_analyses().values()
     ]
+    of_root = [
+        path(f"storage-analyses/{one.name}/", root_view_of(one).as_view(), name=f"api-storage-analysis-{one.name}")
+        for one in all_root_analyses().values()
+    ]
     return [
         *of_fleet,
+        *of_root,
         path(f"{of_job}/", AnalysesView.as_view(), name="api-job-analyses"),
         *(path(f"{of_job}/{one.name}/", view_of(one).as_view(), name=f"api-job-analysis-{one.name}") for one in all_analyses().values()),
     ]

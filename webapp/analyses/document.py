@@ -19,6 +19,7 @@ Unit = Literal[
     "number",
     "ms",
     "bytes",
+    "binary",  # bytes, a power of two
     "share",  # 0 … 1
     "factor",  # 1 is as much as
     "per_s",
@@ -160,7 +161,7 @@ class Drawn:
 class Asked:
     """For what an analysis is asked: what happened from ``since`` to ``until``, with the values of its parameters.
 
-    An analysis of the fleet is asked as of now: all three instants are that.
+    An analysis of the fleet is asked as of now: all three instants are that. One of a root is asked as of its newest audit.
     """
 
     since: datetime

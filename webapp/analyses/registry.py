@@ -11,6 +11,9 @@ Page, address, link on the job page, API, OpenAPI document, command and report s
 An analysis of the whole fleet is declared by a module of ``webapp.analyses.fleet``, with ``fleet_analysis``
 and without a job. Its rows are of the clusters that the reader sees: models are held to that, what comes
 of the lake keeps the rows with ``scopes.current().holds(cluster)``.
+
+One of a root of checkpoint storage is declared by a module of ``webapp.analyses.root``, with ``root_analysis``
+and what the newest audit found in the root in place of the job: ``(figures: RootFigures, asked: Asked)``.
 """
 
 import pkgutil
@@ -22,15 +25,19 @@ from typing import Generic, Literal, TypeVar
 
 from webapp.analyses import fleet as of_fleet
 from webapp.analyses import job as of_job
+from webapp.analyses import root as of_root
 from webapp.analyses.document import Asked, Document, Drawn
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
+from webapp.storage.models import RootFigures
 
 Tab = Literal["checkpoints", "pressure", "state", "runtime", "more"]
 Answer = Callable[[JobCurrent, Asked], Document]
 Draw = Callable[[JobCurrent, Asked], Drawn]
 FleetAnswer = Callable[[Asked], Document]
 FleetDraw = Callable[[Asked], Drawn]
+RootAnswer = Callable[[RootFigures, Asked], Document]
+RootDraw = Callable[[RootFigures, Asked], Drawn]
 AnswerT = TypeVar("AnswerT")
 DrawT = TypeVar("DrawT")
 
@@ -80,8 +87,14 @@ class FleetAnalysis(Declaration[FleetAnswer, FleetDraw]):
     """Of all jobs that the reader sees. Its page is called ``fleet-`` and its name."""
 
 
+@dataclass
+class RootAnalysis(Declaration[RootAnswer, RootDraw]):
+    """Of one root, as of its newest audit. Its page is called ``storage-`` and its name."""
+
+
 _DECLARED: dict[str, Analysis] = {}
 _OF_FLEET: dict[str, FleetAnalysis] = {}
+_OF_ROOT: dict[str, RootAnalysis] = {}
 
 
 def analysis(
@@ -121,9 +134,25 @@ def fleet_analysis(
     return declare
 
 
+def root_analysis(
+    name: str,
+    *,
+    title: str,
+    summary: str,
+    parameters: type[ListFilters] = ListFilters,
+    is_slow: bool = False,
+) -> Callable[[RootAnswer], RootAnalysis]:
+    def declare(answer: RootAnswer) -> RootAnalysis:
+        made = RootAnalysis(name, title, summary, answer, parameters, is_slow)
+        _OF_ROOT[name] = made
+        return made
+
+    return declare
+
+
 @cache
 def _imported() -> None:
-    for package in (of_job, of_fleet):
+    for package in (of_job, of_fleet, of_root):
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             import_module(module.name)
 
@@ -138,3 +167,9 @@ def all_fleet_analyses() -> Mapping[str, FleetAnalysis]:
     """By name, in the order of the alphabet."""
     _imported()
     return dict(sorted(_OF_FLEET.items()))
+
+
+def all_root_analyses() -> Mapping[str, RootAnalysis]:
+    """By name, in the order of the alphabet."""
+    _imported()
+    return dict(sorted(_OF_ROOT.items()))

@@ -5,17 +5,19 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 
 from webapp.analyses.document import Link, Table, Unit, Value
 from webapp.lib import instants, quantities
 from webapp.messages.rendering import localised
 
-NUMERIC: frozenset[Unit] = frozenset({"count", "number", "ms", "bytes", "share", "factor", "per_s", "checkpoint"})
+NUMERIC: frozenset[Unit] = frozenset({"count", "number", "ms", "bytes", "binary", "share", "factor", "per_s", "checkpoint"})
 _WRITTEN: Mapping[Unit, Any] = {
     "count": quantities.count_text,
     "ms": quantities.duration_text,
     "bytes": quantities.bytes_text,
+    "binary": quantities.binary_text,
     "share": quantities.percent_text,
     "factor": quantities.times_text,
     "per_s": quantities.per_second_text,
@@ -50,6 +52,10 @@ def plain(value: Any) -> Any:
         return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, Promise):
+        return str(value)
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return value

@@ -5,30 +5,40 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
-from webapp.analyses.document import Asked, Document, Drawn, Verdict
+from webapp.analyses.asking import asked_of_fleet, asked_of_root
+from webapp.analyses.document import Asked, Document, Drawn
 from webapp.analyses.presentation import blocks
 from webapp.analyses.registry import (
     Analysis,
+    Declaration,
     Draw,
     FleetAnalysis,
     FleetDraw,
+    RootAnalysis,
+    RootDraw,
     all_analyses,
     all_fleet_analyses,
+    all_root_analyses,
 )
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.messages.rendering import localised
+from webapp.storage.freshness import is_known
+from webapp.storage.models import RootFigures, StorageRoot
+from webapp.storage.newest_audits import latest_of
+from webapp.storage.views.parameters import parameter
 
 
 def urlpatterns() -> list[URLPattern]:
     """An address and a name each, ``{% url 'starts' cluster job_id %}``, and of each chart: ``starts-chart-phases``.
 
-    Those of the fleet begin with ``fleet-``: ``{% url 'fleet-resources' %}``.
+    Those of the fleet begin with ``fleet-``: ``{% url 'fleet-resources' %}``; those of roots with ``storage-``, and the
+    root is their parameter ``uri``, since it has slashes.
     """
     of_job = "jobs/<name:cluster>/<name:job_id>"
     found: list[URLPattern] = []
@@ -43,6 +53,12 @@ def urlpatterns() -> list[URLPattern]:
         for key, fleet_draw in of_fleet.charts.items():
             drawn = require_GET(partial(fleet_chart, analysis=of_fleet, draw=fleet_draw))
             found.append(path(f"{name}/{key}.json", drawn, name=f"fleet-{name}-chart-{key}"))
+    for of_root in all_root_analyses().values():
+        name, shown = of_root.name, require_GET(partial(root_page, analysis=of_root))
+        found.append(path(f"storage/{name}/", shown, name=f"storage-{name}"))
+        for key, root_draw in of_root.charts.items():
+            drawn = require_GET(partial(root_chart, analysis=of_root, draw=root_draw))
+            found.append(path(f"storage/{name}/{key}.json", drawn, name=f"storage-{name}-chart-{key}"))
     return found
 
 
@@ -52,7 +68,7 @@ def page(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis) ->
 
     def answer() -> Document:
         document = analysis.answer(view.job, asked)
-        return replace(document, verdict=_as_far_as_known(document.verdict, view))
+        return _as_far_as_known(document, is_known=not (view.is_unknown or view.is_unwatched or (view.is_late and not view.is_past)))
 
     context = {
         "layout": "fleet/page_of_job.html",
@@ -65,15 +81,35 @@ def page(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis) ->
 
 
 def fleet_page(request: HttpRequest, analysis: FleetAnalysis) -> HttpResponse:
-    asked = asked_of_fleet(request, analysis)
+    asked = asked_of_fleet(analysis.parameters.of_page(request.GET))
     address = reverse(f"fleet-{analysis.name}")
     context = {"layout": "fleet/page_of_fleet.html", "address": address}
     return _page(request, analysis, asked, context, lambda: analysis.answer(asked))
 
 
+def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
+    figures = _figures(request)
+    asked = asked_of_root(figures, analysis.parameters.of_page(request.GET))
+
+    def answer() -> Document:
+        registered = StorageRoot.objects.filter(uri=figures.root).first()
+        return _as_far_as_known(analysis.answer(figures, asked), is_known=is_known(registered, figures, asked.now))
+
+    address = reverse(f"storage-{analysis.name}")
+    context = {"layout": "storage/page_of_root.html", "address": address, "figures": figures}
+    return _page(request, analysis, asked, context, answer)
+
+
+def _figures(request: HttpRequest) -> RootFigures:
+    figures = latest_of(parameter(request, "uri"))
+    if figures is None:
+        raise Http404(gettext("No audit has looked at this root."))
+    return figures
+
+
 def _page(
     request: HttpRequest,
-    analysis: Analysis | FleetAnalysis,
+    analysis: Declaration[Any, Any],
     asked: Asked,
     context: dict[str, Any],
     answer: Callable[[], Document],
@@ -99,7 +135,12 @@ def chart(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis, d
 
 
 def fleet_chart(request: HttpRequest, analysis: FleetAnalysis, draw: FleetDraw) -> HttpResponse:
-    return _figure(draw(asked_of_fleet(request, analysis)))
+    return _figure(draw(asked_of_fleet(analysis.parameters.of_page(request.GET))))
+
+
+def root_chart(request: HttpRequest, analysis: RootAnalysis, draw: RootDraw) -> HttpResponse:
+    figures = _figures(request)
+    return _figure(draw(figures, asked_of_root(figures, analysis.parameters.of_page(request.GET))))
 
 
 def _figure(drawn: Drawn) -> JsonResponse:
@@ -109,19 +150,13 @@ def _figure(drawn: Drawn) -> JsonResponse:
     return JsonResponse({"figure": drawn.figure, "note": localised(drawn.note)})
 
 
-def _as_far_as_known(verdict: Verdict, view: JobView) -> Verdict:
-    """What was good when the job was last seen is not shown as good where nobody knows whether it still is."""
-    is_known = not (view.is_unknown or view.is_unwatched or (view.is_late and not view.is_past))
-    return verdict if is_known or verdict.tone != "ok" else replace(verdict, tone="unknown")
+def _as_far_as_known(document: Document, *, is_known: bool) -> Document:
+    """What was good when it was last seen is not shown as good where nobody knows whether it still is."""
+    verdict = document.verdict
+    return document if is_known or verdict.tone != "ok" else replace(document, verdict=replace(verdict, tone="unknown"))
 
 
 def asked_of(request: HttpRequest, view: JobView, analysis: Analysis) -> Asked:
     """At the end of the chosen time, as far as the job was seen in it. Wrong parameters are as none."""
     until = min(view.time_range.to_time, view.at)
     return Asked(view.time_range.from_time, until, view.now, analysis.parameters.of_page(request.GET))
-
-
-def asked_of_fleet(request: HttpRequest, analysis: FleetAnalysis) -> Asked:
-    """As of now. Wrong parameters are as none."""
-    now = timezone.now()
-    return Asked(now, now, now, analysis.parameters.of_page(request.GET))

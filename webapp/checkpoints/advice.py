@@ -9,6 +9,7 @@ from django.db.models import Q
 from spark_jobs.diagnosis.advice import SettingsAdvice, regional_what_if, settings_advice
 from spark_jobs.diagnosis.interval_advice import InForce
 from spark_jobs.diagnosis.regional_advice import RegionalWhatIf, full_success, regional_success
+from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS
 from spark_jobs.diagnosis.samples import CheckpointSample, Edge, Vertex
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
@@ -23,7 +24,6 @@ MOST_CHECKPOINTS = 12_000
 """A week at one a minute."""
 MOST_SUBTASKS = 20_000
 """Regions of more are not worked out while somebody waits for a page."""
-DEFAULT_FAILED_SHARE, DEFAULT_REUSE = 0.2, 3
 MODEL_SUCCESS, MODEL_TASKS = 0.9999, 5_000
 FLEET_MINIMUM = "checkpoint.too_frequent.fleet_minimum_interval_s"
 LONGEST_TARGET_S = 86_400
@@ -36,8 +36,8 @@ _MS = timedelta(milliseconds=1)
 class Limits:
     """What a regional checkpoint may leave out, and how often in a row; how much a failure may at most have to replay, where asked."""
 
-    max_failed_share: float = DEFAULT_FAILED_SHARE
-    max_consecutive_reuse: int = DEFAULT_REUSE
+    max_failed_share: float = PROPOSED_LIMITS[0]
+    max_consecutive_reuse: int = PROPOSED_LIMITS[1]
     recovery_target_s: int | None = None
 
     @classmethod
@@ -48,8 +48,8 @@ class Limits:
         times = int(reuse) if reuse.isascii() and reuse.isdigit() and len(reuse) <= 3 else -1
         seconds = int(target) if target.isascii() and target.isdigit() and len(target) <= 5 else 0
         return cls(
-            percent / 100 if 0 <= percent <= 100 else DEFAULT_FAILED_SHARE,
-            times if 0 <= times <= 100 else DEFAULT_REUSE,
+            percent / 100 if 0 <= percent <= 100 else PROPOSED_LIMITS[0],
+            times if 0 <= times <= 100 else PROPOSED_LIMITS[1],
             seconds if 0 < seconds <= LONGEST_TARGET_S else None,
         )
 

@@ -1,14 +1,13 @@
 """Documents as JSON and back: dataclasses become objects, tuples lists, instants ISO 8601 in UTC."""
 
 import json
-from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
+from dataclasses import is_dataclass
+from datetime import datetime
 from functools import cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from django.utils.functional import Promise
-
+from webapp.analyses.values import plain
 from webapp.reports.document import VERSION, Document
 
 
@@ -16,24 +15,9 @@ class UnknownVersion(ValueError):
     """The document was made by another version of Weir and cannot be read by this one."""
 
 
-def to_plain(value: Any) -> Any:
-    """What :func:`json.dumps` takes."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: to_plain(getattr(value, one.name)) for one in fields(value)}
-    if isinstance(value, tuple | list):
-        return [to_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: to_plain(item) for key, item in value.items()}
-    if isinstance(value, Promise):
-        return str(value)
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return value
-
-
 def to_json(document: Document) -> str:
     """Indented, for people who open the file."""
-    return json.dumps(to_plain(document), ensure_ascii=False, indent=1)
+    return json.dumps(plain(document), ensure_ascii=False, indent=1)
 
 
 def of_plain(document: Any) -> Document:

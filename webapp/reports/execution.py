@@ -6,9 +6,10 @@ from datetime import datetime
 from django.utils import timezone, translation
 
 from ingest.messages import message
+from webapp.analyses.values import plain
 from webapp.lib import scopes
 from webapp.lib.scopes import EVERYTHING, OfClusters
-from webapp.reports import document_json, orders
+from webapp.reports import orders
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.document import Document
 from webapp.reports.folder import ReportFolder
@@ -77,7 +78,7 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
             state=ReportState.DONE,
             title=document.title,
             tone=document.summary.tone,
-            document=document_json.to_plain(document),
+            document=plain(document),
             without_pdf=without_pdf,
             progress=100,
             step="",

@@ -3,9 +3,6 @@
 from django.urls import path
 
 from webapp.lib.api.routes import Routes
-from webapp.storage.api.merging import MergingView
-from webapp.storage.api.retention import RetentionView
-from webapp.storage.api.state_expiry import StateExpiryView
 from webapp.storage.api.views import (
     AgeRuleViews,
     AuditDoubtViews,
@@ -35,9 +32,6 @@ ROUTES: Routes = (
 )
 
 urlpatterns = [
-    path("jobs/<name:cluster>/<name:job_id>/backend/states/", StateExpiryView.as_view(), name="api-job-state-expiry"),
     path("storage-files/", StorageFilesView.as_view(), name="api-storage-files"),
-    path("storage-merging/", MergingView.as_view(), name="api-storage-merging"),
-    path("storage-retention/", RetentionView.as_view(), name="api-storage-retention"),
     path("storage-xray/", XrayView.as_view(), name="api-storage-xray"),
 ]

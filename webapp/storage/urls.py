@@ -4,7 +4,7 @@ from django.urls import path
 
 from webapp.accounts.guards import whole_fleet_only
 from webapp.lib.menu import MenuEntry
-from webapp.storage.views import charts, files, overview, retention, root, roots, simulator, state_expiry, xray
+from webapp.storage.views import charts, files, overview, root, roots, simulator, xray
 
 MENU = MenuEntry("Storage", "storage", key="s", of=("storage", "cleanup", "growth"))
 
@@ -12,17 +12,14 @@ urlpatterns = [
     path("storage/", overview.storage, name="storage"),
     path("storage/audit-now", whole_fleet_only(roots.audit_now), name="storage-audit-now"),
     path("storage/charts/history", charts.over_time, name="storage-chart-history"),
-    path("storage/charts/sizes", charts.sizes, name="storage-chart-sizes"),
     path("storage/files/", files.files, name="storage-files"),
     path("storage/files/export.<str:form>", files.export, name="storage-files-export"),
     path("storage/jobs/export.<str:form>", root.export_jobs, name="storage-jobs-export"),
-    path("storage/retention/", retention.page, name="storage-retention"),
     path("storage/root/", root.root, name="storage-root"),
     path("storage/roots/add", whole_fleet_only(roots.add), name="storage-root-add"),
     path("storage/roots/<int:pk>/", roots.edit, name="storage-root-edit"),
     path("storage/roots/<int:pk>/attest", roots.attest, name="storage-root-attest"),
     path("storage/roots/<int:pk>/remove", roots.remove, name="storage-root-remove"),
     path("storage/simulator/", whole_fleet_only(simulator.simulator), name="storage-simulator"),
-    path("jobs/<name:cluster>/<name:job_id>/backend/states/", state_expiry.tables, name="state-expiry"),
     path("storage/xray/", xray.xray, name="storage-xray"),
 ]

@@ -18,10 +18,10 @@ from tests.first_cycles import CLUSTER
 from tests.flame_graphs import graphs, own_methods
 from tests.played import of_rule
 from tests.thread_dumps import dumps
+from tests.webapp.analyses.storage.test_state_expiry import AT, EXPIRES, FIXTURES, completed
 from tests.webapp.builders import T0, cluster, finding, job
 from tests.webapp.placement.recorded import subtasks, taken_up
 from tests.webapp.reports.stories import UID, gather, scope
-from tests.webapp.storage.test_state_expiry import AT, EXPIRES, FIXTURES, completed
 from webapp.fleet.models import JobCurrent
 from webapp.profiles.flame_graph_requests import keep as keep_graph
 from webapp.profiles.flame_graph_requests import want as want_graph
@@ -29,13 +29,16 @@ from webapp.profiles.job_threads import JobThreads
 from webapp.profiles.models import FlameGraph
 from webapp.profiles.thread_dump_requests import keep, want
 from webapp.reports.document import Table
-from webapp.reports.gathering import busy_vertices, state_expiry
+from webapp.reports.gathering import analysis_tables, busy_vertices
 from webapp.reports.renderers import markdown
 from webapp.storage.models import StorageRoot
 
 pytestmark = pytest.mark.django_db
 VERSIONS = ["1.20.5", "2.3.0"]
 BUSY = "What busy vertices did"
+
+
+TIME_TO_LIVE = "Time-to-live"
 
 
 def tables_of(of: JobCurrent, **span: object) -> tuple[dict[str, Table], str, str]:
@@ -53,15 +56,15 @@ def test_states_without_a_time_to_live_come_first(version: str, tmp_path: Path) 
     (tmp_path / "chk-2" / "_metadata").write_bytes(gzip.decompress((FIXTURES / f"{version}_metadata.gz").read_bytes()))
     of = completed(2, tmp_path / "chk-2")
     span = {"start": AT - timedelta(hours=1), "end": AT + timedelta(hours=1)}
-    assert "Time-to-live of keyed states" not in tables_of(of, **span)[0]
+    assert TIME_TO_LIVE not in tables_of(of, **span)[0]
     StorageRoot.objects.create(uri=f"file:{tmp_path}")
     tables, english, chinese = tables_of(of, **span)
-    table = tables["Time-to-live of keyed states"]
-    assert {row[1]: (row[2].upper(), row[3] == "yes") for row in table.rows} == EXPIRES
-    assert [row[3] for row in table.rows] == ["no", "no", "yes", "yes", "yes"]
-    assert table.note.startswith("2 of 5 keyed states have no time-to-live: ") and table.note.endswith("By the _metadata of checkpoint 2.")
+    table = tables[TIME_TO_LIVE]
+    assert {row[2]: (row[3], row[4] == "yes") for row in table.rows} == EXPIRES
+    assert [row[4] for row in table.rows] == ["no", "no", "yes", "yes", "yes"]
+    assert table.note.startswith("2 of 5 keyed states have no time-to-live: ")
     assert table.note in english
-    assert "5 个 keyed 状态中有 2 个没有 TTL：" in chinese and "依据 checkpoint 2 的 _metadata。" in chinese
+    assert "5 个 keyed 状态中有 2 个没有 TTL：" in chinese
 
 
 def test_of_very_many_states_those_that_live_forever_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,10 +72,10 @@ def test_of_very_many_states_those_that_live_forever_are_told(tmp_path: Path, mo
     (tmp_path / "chk-2" / "_metadata").write_bytes(gzip.decompress((FIXTURES / "2.3.0_metadata.gz").read_bytes()))
     of = completed(2, tmp_path / "chk-2")
     StorageRoot.objects.create(uri=f"file:{tmp_path}")
-    monkeypatch.setattr(state_expiry, "MOST_ROWS", 2)
-    (table,) = state_expiry.tables(of)
-    assert {row[1] for row in table.rows} == {"ever", "further-1"}
-    assert "3 more are on the page State backend." in table.note
+    monkeypatch.setattr(analysis_tables, "MOST_ROWS", 2)
+    (table,) = (one for one in analysis_tables.tables(of, AT, AT, AT) if one.title == TIME_TO_LIVE)
+    assert {row[2] for row in table.rows} == {"ever", "further-1"}
+    assert "3 more are on the page Time-to-live." in table.note
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -8,6 +8,7 @@ from tests.played import of_rule
 from tests.webapp.builders import cluster, finding
 from tests.webapp.reports.stories import UID, gather, scope
 from tests.webapp.triage.conftest import lost_file, played_audits  # noqa: F401 - fixtures
+from webapp.analyses.values import plain
 from webapp.fleet.models import JobCurrent
 from webapp.reports import document_json
 from webapp.reports.gathering import missing_files
@@ -41,7 +42,7 @@ def test_the_triage_is_part_of_the_story_in_every_form(of):
     for form in (html.render(document), markdown.render(document), document_json.to_json(document)):
         assert lost.path in form
         assert "A rule that deletes by age" in form
-    assert document_json.of_plain(document_json.to_plain(document)).stories[0].missing_files == document.stories[0].missing_files
+    assert document_json.of_plain(plain(document)).stories[0].missing_files == document.stories[0].missing_files
 
 
 def test_a_job_whose_restores_found_their_files_costs_one_query(of, django_assert_num_queries):

@@ -78,7 +78,6 @@ def test_pages_and_api_show_raw_bytes_beside_each_total(viewer: Client) -> None:
     for name in ("storage", "storage-root"):
         page = viewer.get(reverse(name), {"uri": HDFS}).content.decode()
         assert bytes_text(figures.bytes * 3) in page, name
-    assert viewer.get(reverse("storage-retention"), {"uri": HDFS}).status_code == 200
     (told,) = viewer.get(reverse("api-storage-roots-list")).json()["results"]
     assert (told["replication_factor"], told["replication_why"]) == (3, "as declared for the root")
     StorageRoot.objects.filter(pk=of.pk).update(replication=None)

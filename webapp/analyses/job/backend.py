@@ -17,7 +17,6 @@ from webapp.analyses.document import Advice, Asked, Block, Column, Document, Fac
 from webapp.analyses.registry import analysis
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import count_text, duration_text
-from webapp.storage.state_expiry import state_expiry
 
 SHOWN = 50
 
@@ -32,10 +31,10 @@ SHOWN = 50
 )
 def backend(job: JobCurrent, asked: Asked) -> Document:
     found = job_backend(job, asked.until)
-    return Document(_verdict(found), tuple(_blocks(job, found)))
+    return Document(_verdict(found), tuple(_blocks(found)))
 
 
-def _blocks(job: JobCurrent, found: JobBackend) -> Iterator[Block]:
+def _blocks(found: JobBackend) -> Iterator[Block]:
     yield Facts(
         (
             Fact("backend", message("Backend"), found.backend),
@@ -59,7 +58,6 @@ def _blocks(job: JobCurrent, found: JobBackend) -> Iterator[Block]:
     yield from _inputs(found)
     yield from _buffers(found)
     yield _options(found)
-    yield from _expiry(job)
 
 
 def _vertices(shown: list[VertexFigures]) -> Table:
@@ -207,26 +205,6 @@ def _options(found: JobBackend) -> Block:
         subtitle=message(
             "of the cluster's configuration; what the job sets in its code, time-to-live of state among it, is not reported by Flink"
         ),
-    )
-
-
-def _expiry(job: JobCurrent) -> Iterator[Block]:
-    """Which keyed states live forever, by the ``_metadata`` of the newest checkpoint."""
-    found = state_expiry(job)
-    if not found.states:
-        yield NotKnown(message("Time-to-live of keyed states: {why:text}", why=found.why))
-        return
-    yield Table(
-        "states",
-        message("Time-to-live"),
-        (
-            Column("operator", message("Operator")),
-            Column("state", message("State")),
-            Column("kind", message("Kind")),
-            Column("expires", message("Time-to-live"), "flag"),
-        ),
-        tuple((one.operator, one.name, one.kind, one.expires) for one in found.states),
-        note=found.sentence,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, message
+from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS
 from webapp.analyses.document import (
     Advice,
     Asked,
@@ -18,7 +19,7 @@ from webapp.analyses.document import (
 from webapp.analyses.recovery.failover import Failover, failover
 from webapp.analyses.recovery.observed_restores import HISTORY, recent_outages
 from webapp.analyses.recovery.phases import SpareSlots
-from webapp.analyses.recovery.regional_checkpoints import LEAST_CHECKPOINTS, LIMITS
+from webapp.analyses.recovery.regional_checkpoints import LEAST_CHECKPOINTS
 from webapp.analyses.registry import analysis
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
@@ -42,8 +43,8 @@ class RegionalParameters(ListFilters):
         """Share and times."""
         share, reuse = (self.values.get(name) for name in ("share", "reuse"))
         return (
-            LIMITS[0] if share is None else min(share, 100) / 100,
-            LIMITS[1] if reuse is None else min(reuse, MOST_REUSE),
+            PROPOSED_LIMITS[0] if share is None else min(share, 100) / 100,
+            PROPOSED_LIMITS[1] if reuse is None else min(reuse, MOST_REUSE),
         )
 
 
@@ -56,7 +57,7 @@ class RegionalParameters(ListFilters):
     in_report=True,
 )
 def one_task_fails(job: JobCurrent, asked: Asked) -> Document:
-    limits = asked.parameters.limits if isinstance(asked.parameters, RegionalParameters) else LIMITS
+    limits = asked.parameters.limits if isinstance(asked.parameters, RegionalParameters) else PROPOSED_LIMITS
     outages = recent_outages(job, asked.until)
     found = failover(job, asked.until, asked.until - HISTORY, outages, limits)
     if found is None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import region_sizes, regions
 from webapp.analyses.placement.job_placement import HostLoad, TaskManagerLoad
 from webapp.analyses.placement.lookup import look_up_placement
 from webapp.analyses.recovery.phases import Phases, SpareSlots, phases, spare_slots
-from webapp.analyses.recovery.regional_checkpoints import LIMITS, RegionalCheckpoints, regional_checkpoints
+from webapp.analyses.recovery.regional_checkpoints import RegionalCheckpoints, regional_checkpoints
 from webapp.fleet.job_plan import plan_of, restarts_all
 from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.lib.outage import Outage
@@ -71,7 +72,7 @@ class Failover:
 
 
 def failover(
-    job: JobCurrent, until: datetime, since: datetime, found: Sequence[tuple[Outage, int]], limits: tuple[float, int] = LIMITS
+    job: JobCurrent, until: datetime, since: datetime, found: Sequence[tuple[Outage, int]], limits: tuple[float, int] = PROPOSED_LIMITS
 ) -> Failover | None:
     """``found``: outages with how many TaskManagers were lost; ``limits`` of regional checkpoints.
 

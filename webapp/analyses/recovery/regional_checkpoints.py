@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Q
 
-from spark_jobs.diagnosis.regional_model import Tried, regional_share, task_success
+from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS, Tried, regional_share, task_success
 from spark_jobs.placement.plan import Plan
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
@@ -22,8 +22,6 @@ MOST_PARALLELISM = 32_768
 """Flink's own limit."""
 LEAST_CHECKPOINTS = 20
 """Of a job; from fewer nothing is said of how often its tasks fail one."""
-LIMITS = (0.3, 2)
-"""Of FLIP-600: the share of regions that may fail, and how often in a row one may be carried."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +57,9 @@ class RegionalCheckpoints:
 
 
 def regional_checkpoints(
-    job: JobCurrent, plan: Plan, regions: int, until: datetime, limits: tuple[float, int] = LIMITS
+    job: JobCurrent, plan: Plan, regions: int, until: datetime, limits: tuple[float, int] = PROPOSED_LIMITS
 ) -> RegionalCheckpoints:
-    """``limits``: see :data:`LIMITS`. One query."""
+    """``limits``: share of regions that may fail, and how often in a row one may be carried. One query."""
     until = min(until, job.last_seen_at or job.as_of)
     taken = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, trigger_time__gte=until - HISTORY, trigger_time__lte=until

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from ingest.messages import join_messages, message
 from webapp.analyses import document as analysed
 from webapp.analyses.registry import all_analyses
 from webapp.analyses.values import NUMERIC, shown
@@ -24,12 +25,16 @@ def tables(job: JobCurrent, since: datetime, until: datetime, now: datetime) -> 
 
 
 def _table(title: str, document: analysed.Document) -> Table:
+    sentence = texts.bounded(document.verdict.sentence, texts.PARAGRAPH)
     found = next((table for table in document.tables if table.rows), None)
     if found is None:
-        return Table(title, (), (), note=document.verdict.sentence)
+        return Table(title, (), (), note=sentence)
     numeric = tuple(at for at, column in enumerate(found.columns) if column.unit in NUMERIC)
     rows = tuple(
         tuple(texts.bounded(shown(value, column.unit)) for value, column in zip(row, found.columns, strict=True))
         for row in found.rows[:MOST_ROWS]
     )
-    return Table(title, tuple(column.name for column in found.columns), rows, numeric, document.verdict.sentence)
+    cut = (found.total or len(found.rows)) - len(rows)
+    more = message("{cut:count} more are on the page {title:name}.", cut=cut, title=title) if cut else ""
+    note = join_messages([sentence, more], " ")
+    return Table(title, tuple(column.name for column in found.columns), rows, numeric, note)

@@ -10,7 +10,7 @@ from webapp.profiles.job_threads import JobThreads, job_threads
 from webapp.replication.job_replication import job_replication
 from webapp.reports import texts
 from webapp.reports.document import Table
-from webapp.reports.gathering import analysis_tables, busy_vertices, state_expiry
+from webapp.reports.gathering import analysis_tables, busy_vertices
 from webapp.reports.gathering.scope import ReportScope
 
 MOST_ROWS = 20
@@ -19,7 +19,6 @@ MOST_ROWS = 20
 def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table]:
     """Those that have something to say, as of the end of the time."""
     at = min(scope.end, job.last_seen_at or job.as_of)
-    yield from state_expiry.tables(job)
     yield from analysis_tables.tables(job, scope.start, at, now)
     yield from _replication(job, now)
     dumped = job_threads(job, at, now)

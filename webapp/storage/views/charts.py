@@ -1,18 +1,17 @@
-"""Figures of the storage pages as JSON."""
+"""Totals of storage over time as a figure."""
 
 from collections import defaultdict
 from datetime import datetime
 from typing import Any
 
-import plotly.graph_objects as go
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from spark_jobs.storage_words import VERDICTS
 from webapp.charts.answers import answer
-from webapp.charts.storage import SizeStep, StoragePoint, file_sizes, history
-from webapp.storage.newest_audits import latest_of, loaded_figures
+from webapp.charts.storage import StoragePoint, history
+from webapp.storage.newest_audits import loaded_figures
 from webapp.storage.presentation import MISSING, point
 from webapp.storage.views.parameters import parameter
 
@@ -29,14 +28,15 @@ def over_time(request: HttpRequest) -> HttpResponse:
         rows = rows.filter(root=uri)
     found = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
     if not found:
-        return _empty(gettext("No audit yet"), gettext("Totals show from the first audit on."))
+        empty = {"title": gettext("No audit yet"), "text": gettext("Totals show from the first audit on.")}
+        return JsonResponse({"figure": None, "note": "", "empty": empty})
     points = _points(found)
-    return _drawn(
-        history(points),
+    note = (
         gettext("%(points)s audits.") % {"points": f"{len(points):,}"}
         if len(points) > 1
-        else gettext("One audit so far: a trend needs a second one."),
+        else gettext("One audit so far: a trend needs a second one.")
     )
+    return JsonResponse(answer(history(points), note))
 
 
 def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:
@@ -50,28 +50,3 @@ def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:
         last |= {row["root"]: row for row in together}
         points.append(point({name: sum(row[name] for row in last.values()) for name in _NAMES}, at))
     return points
-
-
-@require_GET
-def sizes(request: HttpRequest) -> HttpResponse:
-    figures = latest_of(parameter(request, "uri"))
-    if figures is None or not figures.size_histogram:
-        return _empty(gettext("No files"), gettext("The last audit found none, or none was made yet."))
-    steps = [SizeStep(int(step["le_bytes"]), int(step["files"]), int(step["bytes"])) for step in figures.size_histogram]
-    return _drawn(file_sizes(_filled(steps)), "")
-
-
-def _filled(steps: list[SizeStep]) -> list[SizeStep]:
-    """Empty steps between others are drawn as such."""
-    known = {step.le_bytes: step for step in steps}
-    first, last = min(known).bit_length(), max(known).bit_length()
-    powers = [1 << bit - 1 for bit in range(first, last + 1)] if min(known) > 0 else sorted(known)
-    return [known.get(power, SizeStep(power, 0, 0)) for power in powers]
-
-
-def _drawn(figure: go.Figure, note: str) -> HttpResponse:
-    return JsonResponse(answer(figure, note))
-
-
-def _empty(title: str, text: str) -> HttpResponse:
-    return JsonResponse({"figure": None, "note": "", "empty": {"title": title, "text": text}})

@@ -19,7 +19,6 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.storage import chains
 from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer
 from webapp.storage.freshness import is_known, is_late, root_badge
-from webapp.storage.merging import merging
 from webapp.storage.models import (
     AuditDoubt,
     ChainLink,
@@ -133,7 +132,6 @@ def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot |
         "chains": chains.drawn(links, chained),
         "chains_narrow": chains.drawn(links, chained, narrow=True),
         "links": links,
-        "merging": merging(figures),
         "findings": _findings(figures.root),
         "doubts": [(row, doubt_words(row)) for row in doubts[:DOUBTS_SHOWN]],
         "more_doubts": len(doubts) > DOUBTS_SHOWN,

@@ -1,67 +1,83 @@
-"""Print an analysis of a job, or of the fleet."""
+"""Print an analysis of a job, of a root or of the fleet."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from django.core.management.base import CommandError
-from django.utils import timezone
 
-from webapp.analyses.api import answered, answered_of_fleet
+from ingest.uris import BadUri
+from webapp.analyses.api import answered
+from webapp.analyses.asking import asked_of_fleet, asked_of_job, asked_of_root
 from webapp.analyses.document import Advice, Asked, Block, Document, Facts, Note, NotKnown, Table
 from webapp.analyses.presentation import MOST_SHOWN
-from webapp.analyses.registry import Analysis, FleetAnalysis, all_analyses, all_fleet_analyses
+from webapp.analyses.registry import (
+    Analysis,
+    Declaration,
+    FleetAnalysis,
+    RootAnalysis,
+    all_analyses,
+    all_fleet_analyses,
+    all_root_analyses,
+)
 from webapp.analyses.values import shown
 from webapp.config.preparation import PreparedCommand
-from webapp.fleet.job_lookup import whole_life
-from webapp.fleet.models import JobCurrent
 from webapp.fleet.rows_command import job_named
 from webapp.lib.filter_sets import ListFilters, WrongParameters
 from webapp.lib.printing import print_document, print_lines
+from webapp.storage.audited_root import root_named
 
-LONGEST_CELL = 60
+WIDEST_COLUMN = 60
+"""What is longer is printed whole, and moves the rest of its line to the right."""
 
 
 class Command(PreparedCommand):
     help = (
-        "Print an analysis of a job, or with --fleet of all jobs: its verdict, figures and tables, or with --json the document of "
-        "the API. "
-        "Without a NAME the analyses that there are. Exit code 0, or 2 where the job, the analysis or an option is unknown."
+        "Print an analysis of a job, of a ROOT of checkpoint storage by its newest audit, or with --fleet of all jobs: its verdict, "
+        "figures and tables, or with --json the document of the API. Without a NAME the analyses that there are. "
+        "Exit code 0, or 2 where the job, the root, the analysis or an option is unknown."
     )
 
+    refusals = (BadUri,)
+
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("cluster", nargs="?")
-        parser.add_argument("job", metavar="JOB", nargs="?", help="its id, or its name where one job has it")
+        parser.add_argument("of", metavar="CLUSTER|ROOT", nargs="?", help="a cluster and a JOB of it; or a root as Flink names it")
+        parser.add_argument("job", metavar="JOB", nargs="?", help="its id, or its name where one job has it; left out for a root")
         parser.add_argument("name", metavar="NAME", nargs="?", help="such as starts; without it all are listed")
         parser.add_argument("--fleet", metavar="NAME", help="an analysis of all jobs, such as resources")
         parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="a parameter of the analysis")
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["fleet"]:
-            self._of_fleet(_called(options["fleet"], all_fleet_analyses()), options)
-            return
-        if options["name"] is None:
+        answer = _answered(options)
+        if answer is None:
             print_lines(self.stdout, _listed())
-            return
-        analysis = _called(options["name"], all_analyses())
-        job = job_named(options["cluster"], options["job"])
-        parameters = _parameters(analysis, options["set"])
-        if options["json"]:
-            print_document(self.stdout, answered(analysis, job, parameters))
+        elif options["json"]:
+            print_document(self.stdout, answered(*answer))
         else:
-            print_lines(self.stdout, _lines(analysis, job, parameters))
-
-    def _of_fleet(self, analysis: FleetAnalysis, options: Mapping[str, Any]) -> None:
-        parameters = _parameters(analysis, options["set"])
-        if options["json"]:
-            print_document(self.stdout, answered_of_fleet(analysis, parameters))
-            return
-        now = timezone.now()
-        print_lines(self.stdout, _of_document(analysis.answer(Asked(now, now, now, parameters))))
+            print_lines(self.stdout, _of_document(answer[-1]))
 
 
-AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis)
+Answered = tuple[Declaration[Any, Any], Asked, Document]
+AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis, RootAnalysis)
+
+
+def _answered(options: Mapping[str, Any]) -> Answered | None:
+    """``None`` where no analysis is named. Only roots have slashes."""
+    of, job_or_name = options["of"], options["job"]
+    if options["fleet"]:
+        of_fleet = _called(options["fleet"], all_fleet_analyses())
+        asked = asked_of_fleet(_parameters(of_fleet, options["set"]))
+        return of_fleet, asked, of_fleet.answer(asked)
+    if job_or_name and "/" in of:
+        of_root, figures = _called(job_or_name, all_root_analyses()), root_named(of)
+        asked = asked_of_root(figures, _parameters(of_root, options["set"]))
+        return of_root, asked, of_root.answer(figures, asked)
+    if options["name"] is None:
+        return None
+    of_job, job = _called(options["name"], all_analyses()), job_named(of, job_or_name)
+    asked = asked_of_job(job, _parameters(of_job, options["set"]))
+    return of_job, asked, of_job.answer(job, asked)
 
 
 def _called(name: str, known: Mapping[str, AnalysisT]) -> AnalysisT:
@@ -72,15 +88,16 @@ def _called(name: str, known: Mapping[str, AnalysisT]) -> AnalysisT:
 
 
 def _listed() -> Iterator[str]:
-    every: list[Analysis | FleetAnalysis] = [*all_analyses().values()]
-    for one in [*every, *all_fleet_analyses().values()]:
-        name = f"--fleet {one.name}" if isinstance(one, FleetAnalysis) else one.name
-        yield f"{name:18} {one.title}: {one.summary}"
+    every: dict[str, Declaration[Any, Any]] = dict(all_analyses())
+    every |= {f"ROOT {name}": one for name, one in all_root_analyses().items()}
+    every |= {f"--fleet {name}": one for name, one in all_fleet_analyses().items()}
+    for called, one in every.items():
+        yield f"{called:18} {one.title}: {one.summary}"
         for name, parameter in one.parameters.parameters().items():
             yield f"{'':18} --set {name}=…  {parameter.about}"
 
 
-def _parameters(analysis: Analysis | FleetAnalysis, given: list[str]) -> ListFilters:
+def _parameters(analysis: Declaration[Any, Any], given: list[str]) -> ListFilters:
     values: Mapping[str, str] = dict(one.partition("=")[::2] for one in given)
     known = analysis.parameters.parameters()
     if unknown := sorted(values.keys() - known.keys()):
@@ -91,12 +108,6 @@ def _parameters(analysis: Analysis | FleetAnalysis, given: list[str]) -> ListFil
     except WrongParameters as wrong:
         raise CommandError(str(wrong), returncode=2) from None
     return parameters
-
-
-def _lines(analysis: Analysis, job: JobCurrent, parameters: ListFilters) -> Iterator[str]:
-    at = job.last_seen_at or job.as_of
-    asked = Asked(whole_life(job, at).from_time, at, timezone.now(), parameters)
-    yield from _of_document(analysis.answer(job, asked))
 
 
 def _of_document(document: Document) -> Iterator[str]:
@@ -123,14 +134,11 @@ def _table(table: Table) -> Iterator[str]:
     yield ""
     yield f"{table.title}{f' ({table.subtitle})' if table.subtitle else ''}"
     names = [column.name for column in table.columns]
-    rows = [
-        [shown(value, column.unit)[:LONGEST_CELL] for value, column in zip(row, table.columns, strict=True)]
-        for row in table.rows[:MOST_SHOWN]
-    ]
+    rows = [[shown(value, column.unit) for value, column in zip(row, table.columns, strict=True)] for row in table.rows[:MOST_SHOWN]]
     if not rows:
         yield f"  {table.empty or 'none'}"
         return
-    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    widths = [min(max(map(len, column)), WIDEST_COLUMN) for column in zip(names, *rows, strict=True)]
     for row in (names, *rows):
         yield "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
     if len(table.rows) > len(rows):

@@ -8,17 +8,16 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from ingest.uris import BadUri, canonical
+from ingest.uris import BadUri
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.printing import print_lines
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.storage.age_rules import directory_below, of_root
+from webapp.storage.audited_root import root_named
 from webapp.storage.auditing import age_rules
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.auditing.manual_work import by_hand
 from webapp.storage.choices import SimulationState
 from webapp.storage.models import AgeRuleResult, RootFigures
-from webapp.storage.newest_audits import latest_of
 
 
 class Command(PreparedCommand):
@@ -39,20 +38,13 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["days"] < 0:
             raise CommandError("--days must be 0 or more.", returncode=REFUSED)
-        figures = self._figures(options["root"])
+        figures = root_named(options["root"])
         below = directory_below(options["below"], figures.root)
         outcome = of_root(self._result(figures, options["days"], below), figures.root)
         if outcome is None:
             raise CommandError(f"The simulation says nothing of {figures.root}; audit it again.", returncode=1)
         values = {"days": options["days"], "below": below, "as_of": figures.as_of.isoformat(), **outcome}
         print_lines(self.stdout, [json.dumps(values, ensure_ascii=False, default=str)] if options["json"] else _words(values))
-
-    def _figures(self, written: str) -> RootFigures:
-        uri = canonical(written, spellings())
-        figures = latest_of(uri)
-        if figures is None:
-            raise CommandError(f"No audit has looked at {uri}: run manage.py audit_storage {uri} first.", returncode=REFUSED)
-        return figures
 
     def _result(self, figures: RootFigures, days: int, below: str) -> dict[str, Any] | None:
         """What was simulated once is shown again."""

@@ -69,7 +69,7 @@ def named_states(states: Sequence[NamedState]) -> str:
     return ", ".join(f"{brief(one.operator)}: {brief(one.name)}" for one in states[:NAMED]) + ("…" if len(states) > NAMED else "")
 
 
-def state_expiry(job: JobCurrent) -> StateExpiry:
+def job_state_expiry(job: JobCurrent) -> StateExpiry:
     """Never raises for what a storage or a file is."""
     completed = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed", external_path__isnull=False)
     newest = completed.exclude(external_path="").order_by("-trigger_time").first()

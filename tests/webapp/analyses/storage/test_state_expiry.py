@@ -1,6 +1,7 @@
 """Which keyed states expire, by checkpoints that a real Flink wrote of a job of which it is known (tests/lab/src/lab/Enrich.java)."""
 
 import gzip
+import html
 import json
 import tarfile
 from datetime import UTC, datetime
@@ -13,13 +14,14 @@ from django.test import Client
 from django.urls import reverse
 
 from ingest.metadata.keyed_states import described_states
+from tests.webapp.analyses.answers import facts_of, tables_of
 from tests.webapp.builders import cluster, finding, job
+from webapp.analyses.storage.job_state_expiry import NamedState, StateExpiry, job_state_expiry
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import StorageRoot
-from webapp.storage.state_expiry import NamedState, StateExpiry, state_expiry
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "metadata" / "expiring"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "metadata" / "expiring"
 AT = datetime(2026, 11, 24, 20, tzinfo=UTC)
 EXPIRES = {
     "last": ("VALUE", True),
@@ -29,6 +31,11 @@ EXPIRES = {
     "further-1": ("VALUE", False),
 }
 AWARE = b"\x00\x4corg.apache.flink.runtime.state.ttl.TtlAwareSerializerSnapshot\x00\x00\x00\x01"
+
+
+def part(viewer: Client, address: str) -> str:
+    """What comes after the page."""
+    return html.unescape(viewer.get(address, headers={"HX-Request": "true"}).content.decode())
 
 
 def completed(checkpoint_id: int, folder: Path) -> JobCurrent:
@@ -56,25 +63,23 @@ def test_the_page_says_of_each_state_whether_it_expires(version: str, tmp_path: 
     (tmp_path / "chk-2" / "_metadata").write_bytes(gzip.decompress((FIXTURES / f"{version}_metadata.gz").read_bytes()))
     of = completed(2, tmp_path / "chk-2")
     address = reverse("state-expiry", args=(of.cluster, of.job_id))
-    assert "lies below no registered storage root" in viewer.get(address).content.decode()
+    assert "lies below no registered storage root" in part(viewer, address)
     StorageRoot.objects.create(uri=f"file:{tmp_path}")
-    found = state_expiry(of)
+    found = job_state_expiry(of)
     assert {one.name: (one.kind, one.expires) for one in found.states} == EXPIRES
     assert {one.name for one in found.forever} == {"ever", "further-1"}
-    document = viewer.get(reverse("api-job-state-expiry", args=(of.cluster, of.job_id))).json()
-    assert (document["checkpoint_id"], document["why"]) == (2, "")
-    assert {one["name"]: (one["kind"], one["expires"]) for one in document["states"]} == EXPIRES
-    printed = StringIO()
-    call_command("state_expiry", of.cluster, of.job_id, stdout=printed)
-    assert {line.rpartition(": ")[2] for line in printed.getvalue().splitlines() if " last value, " in line} == {"yes"}
-    assert printed.getvalue().count("time-to-live: no") == 2
-    assert document["sentence"] == found.sentence and found.sentence in printed.getvalue()
-    printed = StringIO()
-    call_command("state_expiry", of.cluster, of.job_id, json=True, stdout=printed)
-    assert json.loads(printed.getvalue()) == document
-    page = viewer.get(address).content.decode()
-    assert all(name in page for name in EXPIRES)
-    assert page.count("<td>yes</td>") == 3
+    document = viewer.get(reverse("api-job-analysis-state-expiry", args=(of.cluster, of.job_id))).json()
+    rows = tables_of(document)["states"]["rows"]
+    assert {one["state"]: (one["kind"], one["expires"]) for one in rows} == EXPIRES
+    assert [one["expires"] for one in rows] == [False, False, True, True, True]
+    assert (facts_of(document)["checkpoint_id"], document["verdict"]) == (2, {"tone": "warn", "sentence": found.sentence})
+    out, printed = StringIO(), StringIO()
+    call_command("analyse", of.cluster, of.job_id, "state-expiry", "--json", stdout=out)
+    assert json.loads(out.getvalue()) == document
+    call_command("analyse", of.cluster, of.job_id, "state-expiry", stdout=printed)
+    page = part(viewer, address)
+    assert all(name in page and name in printed.getvalue() for name in (*EXPIRES, found.sentence))
+    assert page.count("<bdi>yes</bdi>") == 3
 
 
 @pytest.mark.django_db
@@ -86,14 +91,14 @@ def test_what_is_described_in_a_file_of_its_own_is_read_there(version: str, tmp_
     (metadata,) = tmp_path.glob("*/_metadata")
     of = completed(int(metadata.parent.name.removeprefix("chk-")), metadata.parent)
     StorageRoot.objects.create(uri=f"file:{tmp_path}")
-    found = state_expiry(of)
+    found = job_state_expiry(of)
     assert {one.name: (one.kind, one.expires) for one in found.states} == EXPIRES
     assert found.sentence.startswith("2 of 5 keyed states have no time-to-live: ")
     for beside in metadata.parent.iterdir():
         if beside != metadata:
             beside.unlink()
-    assert [(one.name, one.expires) for one in state_expiry(of).states] == [("", None)]
-    assert state_expiry(of).sentence == ""
+    assert [(one.name, one.expires) for one in job_state_expiry(of).states] == [("", None)]
+    assert job_state_expiry(of).sentence == ""
 
 
 @pytest.mark.django_db
@@ -120,8 +125,8 @@ def test_a_slow_storage_is_not_waited_for_file_by_file(tmp_path: Path, monkeypat
     (metadata,) = tmp_path.glob("*/_metadata")
     of = completed(int(metadata.parent.name.removeprefix("chk-")), metadata.parent)
     StorageRoot.objects.create(uri=f"file:{tmp_path}")
-    monkeypatch.setattr("webapp.storage.state_expiry.MOST_READING_S", 0)
-    assert [(one.name, one.expires) for one in state_expiry(of).states] == [("", None)]
+    monkeypatch.setattr("webapp.analyses.storage.job_state_expiry.MOST_READING_S", 0)
+    assert [(one.name, one.expires) for one in job_state_expiry(of).states] == [("", None)]
 
 
 def test_names_of_sql_operators_are_cut_in_the_sentence() -> None:

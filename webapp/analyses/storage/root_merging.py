@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from webapp.storage.models import MergedFile, RootFigures
@@ -35,8 +34,6 @@ class MergeBenefit:
 class Merging:
     """``worth_compacting``: at most 100, those with most that is not needed first."""
 
-    root_uri: str
-    as_of: datetime
     benefits: tuple[MergeBenefit, ...]
     merged_files: int
     on_disk_bytes: int
@@ -48,13 +45,16 @@ class Merging:
         """Of those that are listed."""
         return sum(one.unused_bytes for one in self.worth_compacting)
 
+    @property
+    def best(self) -> MergeBenefit | None:
+        """Where most files would be saved."""
+        return max((one for one in self.benefits if one.saved), key=lambda one: one.saved, default=None)
 
-def merging(figures: RootFigures) -> Merging:
+
+def root_merging(figures: RootFigures) -> Merging:
     """One query."""
     rows = MergedFile.objects.filter(audit=figures.audit, root=figures.root).order_by("-unused_bytes", "id")
     return Merging(
-        figures.root,
-        figures.as_of,
         merge_benefits(figures.size_histogram, figures.checkpoints, figures.metadata_files),
         figures.segmented_files,
         figures.segmented_file_bytes,

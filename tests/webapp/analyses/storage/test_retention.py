@@ -15,12 +15,13 @@ from tests.played import FOLDER
 from tests.spark_jobs.storage.audits import Auditor
 from tests.spark_jobs.storage.recorded_jobs import recorded_jobs
 from tests.storage_trees import lay_out
+from tests.webapp.analyses.answers import tables_of
 from tests.webapp.builders import job
 from tests.webapp.storage.builders import ROOT, audit, chain, checkpoint_storage, job_storage, root_figures
 from tests.webapp.triage.conftest import AFTER, lost_file, played_audits  # noqa: F401 - fixtures
+from webapp.analyses.storage.root_retention import root_retention
 from webapp.lib.quantities import duration_text
 from webapp.storage.models import RootFigures
-from webapp.storage.retention import retention
 from webapp.storage.samples import root_samples
 from webapp.storage.table_models import AUDIT_MODELS
 
@@ -60,7 +61,7 @@ def judged(figures):
 def test_savepoints_are_told_by_age_and_size_as_the_listing_has_them(aged):
     tree = aged[0]
     figures = loaded(aged, 2)
-    found = retention(figures)
+    found = root_retention(figures)
     folders = {file.path.rpartition("/")[0] for file in tree.files if "/savepoint-" in f"/{file.path}"}
     assert {one.path for one in found.savepoints} == {tree.uri(f"{folder}/_metadata") for folder in folders}
     for one in found.savepoints:
@@ -73,7 +74,7 @@ def test_savepoints_are_told_by_age_and_size_as_the_listing_has_them(aged):
 
 def test_after_forty_days_they_are_found_and_after_five_they_are_not(aged):
     (finding,) = judged(loaded(aged, 2))
-    found = retention(RootFigures.objects.get())
+    found = root_retention(RootFigures.objects.get())
     idle = [one.bytes for one in found.savepoints if one.standing in ("superseded", "last")]
     left = [one.bytes for one in found.ended if one.standing != "needed"]
     assert (finding.data["savepoints"], finding.data["ended_jobs"]) == (len(idle), len(left))
@@ -88,10 +89,10 @@ def test_after_five_days_nobody_is_told(aged):
 def test_a_savepoint_that_a_running_job_came_from_is_needed_and_left_out(aged):
     figures = loaded(aged, 2)
     (before,) = judged(figures)
-    first = retention(figures).savepoints[0]
+    first = root_retention(figures).savepoints[0]
     directory = first.path.removesuffix("/_metadata").replace("file:/", "file:///")
     job("lab", at=figures.as_of, job_id="f" * 32, terminal=False, restored_path=directory)
-    (found, *_) = retention(figures).savepoints
+    (found, *_) = root_retention(figures).savepoints
     assert (found.standing, found.needed_by) == ("needed", ("f" * 32,))
     after = judged(figures)
     assert sum(one.data["savepoints"] for one in after) == before.data["savepoints"] - 1
@@ -100,7 +101,7 @@ def test_a_savepoint_that_a_running_job_came_from_is_needed_and_left_out(aged):
 def test_the_oldest_file_of_the_running_job_is_that_of_its_metadata(lost_file):  # noqa: F811
     lost_file("2.3.0")
     played = "2.3.0/lost-file"
-    found = retention(RootFigures.objects.order_by("-as_of").first())
+    found = root_retention(RootFigures.objects.order_by("-as_of").first())
     (running,) = found.running
     with tarfile.open(FOLDER / played / "metadata.tar.gz") as archive:
         names = [member.name for member in archive if member.name.startswith(running.job_id)]
@@ -117,12 +118,16 @@ def test_page_api_and_command_say_the_same(lost_file, viewer):  # noqa: F811
     lost_file("2.3.0")
     root = played_trees.root_uri("2.3.0/lost-file")
     page = viewer.get(reverse("storage-retention"), {"uri": root}).content.decode()
-    api = viewer.get(reverse("api-storage-retention"), {"root": root}).json()
-    out = StringIO()
-    call_command("retention", root, "--json", stdout=out)
+    api = viewer.get(reverse("api-storage-analysis-retention"), {"root": root}).json()
+    out, printed = StringIO(), StringIO()
+    call_command("analyse", root, "retention", "--json", stdout=out)
     assert json.loads(out.getvalue()) == api
-    assert api["ended"][0]["job_id"] in page
-    assert duration_text(api["unsafe_age_ms"]) in page
+    call_command("analyse", root, "retention", stdout=printed)
+    (running,), (ended,) = (tables_of(api)[name]["rows"] for name in ("running", "ended"))
+    assert api["verdict"]["tone"] == "warn"
+    for text in (api["verdict"]["sentence"], ended["job_id"], duration_text(running["oldest_file_age_ms"])):
+        assert text in page and text in printed.getvalue()
+    assert duration_text(running["oldest_file_age_ms"]) in api["verdict"]["sentence"]
 
 
 def test_ended_jobs_say_how_they_ended_and_who_needs_them(django_assert_max_num_queries):
@@ -143,7 +148,7 @@ def test_ended_jobs_say_how_they_ended_and_who_needs_them(django_assert_max_num_
     )
     chain(of, by, ended)
     with django_assert_max_num_queries(10):
-        found = retention(figures)
+        found = root_retention(figures)
     (one,) = found.ended
     assert (one.state, one.needed_by, one.standing, one.idle_ms) == ("FAILED", (by,), "needed", 2 * 86_400_000)
     (running,) = found.running
@@ -153,4 +158,4 @@ def test_ended_jobs_say_how_they_ended_and_who_needs_them(django_assert_max_num_
 
 def test_a_root_that_no_audit_has_seen_is_not_there(viewer):
     assert viewer.get(reverse("storage-retention"), {"uri": ROOT}).status_code == 404
-    assert viewer.get(reverse("api-storage-retention"), {"root": ROOT}).status_code == 404
+    assert viewer.get(reverse("api-storage-analysis-retention"), {"root": ROOT}).status_code == 404

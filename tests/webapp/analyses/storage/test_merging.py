@@ -10,8 +10,9 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.webapp.analyses.answers import facts_of, tables_of
 from tests.webapp.storage.builders import ROOT, audit, root, root_figures
-from webapp.storage.merging import LARGEST_BYTES, LIMITS, merge_benefits
+from webapp.analyses.storage.root_merging import LARGEST_BYTES, LIMITS, merge_benefits
 from webapp.storage.models import MergedFile
 
 GIB = 1 << 30
@@ -54,23 +55,28 @@ def test_page_api_and_command_tell_the_same(viewer: Client) -> None:
     for name, size, live in (("half", 2 * GIB, GIB), ("most", 3 * GIB, GIB)):
         path = f"{ROOT}/{'a' * 32}/shared/{name}"
         MergedFile.objects.create(path=path, bytes=size, live_segment_bytes=live, unused_bytes=size - live, **of_file)
-    document = viewer.get(reverse("api-storage-merging"), {"root": ROOT}).json()
-    assert [one["path"].rpartition("/")[2] for one in document["worth_compacting"]] == ["most", "half"]
-    assert (document["freed_bytes"], document["worth_compacting"][0]["amplification"]) == (3 * GIB, 3.0)
-    (benefit,) = [one for one in document["benefits"] if one["up_to_bytes"] == 1 << 20]
+    document = viewer.get(reverse("api-storage-analysis-merging"), {"root": ROOT}).json()
+    worth, benefits = (tables_of(document)[name]["rows"] for name in ("worth_compacting", "benefits"))
+    assert [one["path"].rpartition("/")[2] for one in worth] == ["most", "half"]
+    assert (facts_of(document)["freed_bytes"], worth[0]["amplification"]) == (3 * GIB, 3.0)
+    (benefit,) = [one for one in benefits if one["up_to_bytes"] == 1 << 20]
     assert (benefit["files"], benefit["least"], benefit["saved"]) == (10, 4, 6)
-    out = StringIO()
-    call_command("merging", ROOT, "--json", stdout=out)
+    out, printed = StringIO(), StringIO()
+    call_command("analyse", ROOT.replace("s3:", "s3a:"), "merging", "--json", stdout=out)
     assert json.loads(out.getvalue()) == document
-    page = viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
-    assert "Merged file worth compacting" in page and "3.2 GB in all would be free" in page
-    out = StringIO()
-    call_command("merging", ROOT, stdout=out)
-    assert "would free 3.2 GB" in out.getvalue()
+    call_command("analyse", ROOT, "merging", stdout=printed)
+    page = viewer.get(reverse("storage-merging"), {"uri": ROOT}).content.decode()
+    for text in ("Compacting 2 merged files would free 3.2 GB.", "Merged files worth compacting", "1 MiB", worth[0]["path"]):
+        assert text in page and text in printed.getvalue()
+    assert reverse("storage-merging") in viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
+    figure = viewer.get(reverse("storage-merging-chart-sizes"), {"uri": ROOT}).json()["figure"]
+    assert sum(figure["data"][0]["y"]) >= 10
 
 
 @pytest.mark.django_db
 def test_a_root_that_no_audit_looked_at_is_refused(viewer: Client) -> None:
-    assert viewer.get(reverse("api-storage-merging"), {"root": ROOT}).status_code == 404
+    for name in ("storage-merging", "storage-merging-chart-sizes"):
+        assert viewer.get(reverse(name), {"uri": ROOT}).status_code == 404
+    assert viewer.get(reverse("api-storage-analysis-merging"), {"root": ROOT}).status_code == 404
     with pytest.raises(CommandError, match="No audit has looked at"):
-        call_command("merging", ROOT)
+        call_command("analyse", ROOT, "merging")

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext
-
+from ingest.messages import message
+from webapp.analyses.storage.oldest_files import oldest_files
 from webapp.fleet.models import JobCurrent
 from webapp.storage.idle_snapshots import MOST_ROWS, EndedJob, KeptSavepoint, age_ms, ended_jobs, kept_savepoints
 from webapp.storage.models import JobStorage, RootFigures
-from webapp.storage.oldest_files import oldest_files
 
 RETAINED_SETTINGS = ("execution.checkpointing.num-retained", "state.checkpoints.num-retained")
 
@@ -36,8 +35,6 @@ class RunningJob:
 class Retention:
     """``unsafe_age_ms``: deleting what is older than less than this breaks a snapshot of a job that has not ended."""
 
-    root_uri: str
-    as_of: datetime
     savepoints: tuple[KeptSavepoint, ...]
     ended: tuple[EndedJob, ...]
     running: tuple[RunningJob, ...]
@@ -45,21 +42,19 @@ class Retention:
     unknown: tuple[str, ...]
 
 
-def retention(figures: RootFigures) -> Retention:
+def root_retention(figures: RootFigures) -> Retention:
     """Seven queries, and the lists of an audit once a day."""
     unknown: list[str] = []
     oldest = oldest_files(figures.audit)
     running = _running(figures, oldest or {})
     if running and oldest is None:
-        unknown.append(gettext("How old the files are that jobs still need is not known: the lists of this audit are gone or too long."))
+        unknown.append(message("How old the files are that jobs still need is not known: the lists of this audit are gone or too long."))
     ages = [one.oldest_file_age_ms for one in running if one.oldest_file_age_ms is not None]
     if len(running) == MOST_ROWS:
         unknown.append(
-            gettext("Of more than %(most_rows)s jobs that have not ended those with most bytes are listed.") % {"most_rows": MOST_ROWS}
+            message("Of more than {most_rows:number} jobs that have not ended those with most bytes are listed.", most_rows=MOST_ROWS)
         )
     return Retention(
-        root_uri=figures.root,
-        as_of=figures.as_of,
         savepoints=kept_savepoints(figures),
         ended=ended_jobs(figures),
         running=running,

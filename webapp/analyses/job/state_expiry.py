@@ -1,0 +1,56 @@
+"""Which keyed states of a job live forever, by the ``_metadata`` of its newest completed checkpoint."""
+
+from ingest.messages import message
+from webapp.analyses.document import Asked, Column, Document, Fact, Facts, Table, Verdict
+from webapp.analyses.registry import analysis
+from webapp.analyses.storage.job_state_expiry import StateExpiry, job_state_expiry
+from webapp.fleet.models import JobCurrent
+
+
+@analysis(
+    "state-expiry",
+    title=message("Time-to-live"),
+    summary=message("which of its keyed states have a time-to-live, and which live forever"),
+    tab="state",
+    in_report=True,
+    is_slow=True,
+)
+def state_expiry(job: JobCurrent, asked: Asked) -> Document:
+    found = job_state_expiry(job)
+    if not found.states:
+        return Document(_verdict(found))
+    checkpoint = Fact("checkpoint_id", message("By the _metadata of checkpoint"), found.checkpoint_id, "checkpoint")
+    return Document(_verdict(found), (_states(found), Facts((checkpoint,))))
+
+
+def _verdict(found: StateExpiry) -> Verdict:
+    if found.why:
+        return Verdict("unknown", found.why)
+    if not found.states:
+        return Verdict("ok", message("Its newest checkpoint has no keyed state."))
+    if not found.sentence:
+        return Verdict("unknown", message("The files that describe its keyed states cannot be read."))
+    return Verdict("warn" if found.forever else "ok", found.sentence)
+
+
+def _states(found: StateExpiry) -> Table:
+    """Those that live forever first, then those of which nothing is known."""
+    states = sorted(found.states, key=lambda one: (one.expires is not False, one.expires is not None))
+    return Table(
+        "states",
+        message("Keyed states"),
+        (
+            Column("operator", message("Operator")),
+            Column("operator_id", message("Id"), "mono"),
+            Column("state", message("State"), "text", message("none: it is described in a file that cannot be read")),
+            Column("kind", message("Kind")),
+            Column("expires", message("Time-to-live"), "flag"),
+        ),
+        tuple((one.operator, one.operator_id, one.name, one.kind, one.expires) for one in states),
+        note=message(
+            "Without a time-to-live a state keeps each key that it ever saw, unless the job clears it: the first place to "
+            "look at where state grows. How expired entries are cleaned up is not written down: RocksDB drops them when it "
+            "compacts (state.backend.rocksdb.compaction.filter.periodic-compaction-time bounds how late); a cleanup in full "
+            "snapshots alone does nothing to incremental checkpoints."
+        ),
+    )

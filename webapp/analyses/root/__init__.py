@@ -1,0 +1,1 @@
+"""An analysis of a root of checkpoint storage a module."""

@@ -1,0 +1,161 @@
+"""What a root keeps because nobody deletes it, and who may still need it."""
+
+from collections.abc import Iterator
+
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from ingest.messages import message
+from webapp.analyses.document import Asked, Block, Column, Document, Link, NotKnown, Table, Value, Verdict
+from webapp.analyses.registry import root_analysis
+from webapp.analyses.storage.root_retention import Retention, root_retention
+from webapp.lib.quantities import duration_text
+from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, UNKNOWN
+from webapp.storage.models import RootFigures
+
+STANDING = {
+    NEEDED: message("needed"),
+    SUPERSEDED: message("superseded"),
+    LAST: message("last of its job"),
+    UNKNOWN: message("unknown"),
+}
+
+
+@root_analysis(
+    "retention",
+    title=message("Retention"),
+    summary=message("what is kept because nobody deletes it, and who may still need it"),
+)
+def retention(figures: RootFigures, asked: Asked) -> Document:
+    found = root_retention(figures)
+    return Document(_verdict(found), tuple(_blocks(found)))
+
+
+def _verdict(found: Retention) -> Verdict:
+    if not found.running:
+        return Verdict("done", message("No job that has not ended writes to this root; snapshots of ended jobs are below."))
+    if found.unsafe_age_ms is None:
+        return Verdict("unknown", message("How old the oldest file is that a job which has not ended needs is not known."))
+    sentence = message(
+        "A job that has not ended still needs a file written {age:name} before the audit: "
+        "a rule that deletes what is older than less than that breaks its restore.",
+        age=duration_text(found.unsafe_age_ms),
+    )
+    return Verdict("warn", sentence)
+
+
+def _blocks(found: Retention) -> Iterator[Block]:
+    yield from (NotKnown(reason) for reason in found.unknown)
+    yield _savepoints(found)
+    yield _ended(found)
+    yield _running(found)
+
+
+def _savepoints(found: Retention) -> Table:
+    return Table(
+        "savepoints",
+        message("Savepoints"),
+        (
+            Column("path", message("Savepoint"), "mono"),
+            Column("job_id", message("Job"), "mono"),
+            Column("written", message("Written"), "instant"),
+            Column("age_ms", message("Age"), "ms"),
+            Column("bytes", message("Size"), "bytes"),
+            Column("files", message("Files"), "count"),
+            Column("standing", message("Is")),
+            Column("needed_by", message("Restored from it"), "mono", message("jobs that have not ended")),
+        ),
+        tuple(
+            (
+                Link(one.path, f"{reverse('storage-xray')}?{urlencode({'path': one.path})}"),
+                _job(one.cluster, one.job_id, one.job_id),
+                one.written,
+                one.age_ms,
+                one.bytes,
+                one.files,
+                STANDING[one.standing],
+                ", ".join(one.needed_by),
+            )
+            for one in found.savepoints
+        ),
+        subtitle=message("oldest first"),
+        empty=message("No savepoint lies in this root."),
+        note=message(
+            "Needed: a job that has not ended was restored from it. Superseded: a newer snapshot of its job is whole, and "
+            "nobody is known to need this one. Last of its job: no newer snapshot of it is whole."
+        ),
+    )
+
+
+def _ended(found: Retention) -> Table:
+    return Table(
+        "ended",
+        message("Ended jobs"),
+        (
+            *_OF_JOB,
+            Column("state", message("Ended as")),
+            Column("last_written", message("Last written"), "instant"),
+            Column("idle_ms", message("Idle"), "ms"),
+            Column("bytes", message("Kept"), "bytes"),
+            Column("checkpoints", message("Checkpoints"), "count"),
+            Column("needed_by", message("Needed by"), "mono"),
+        ),
+        tuple(
+            (
+                _job(one.cluster, one.job_id, one.name or one.job_id),
+                one.job_id,
+                one.cluster,
+                one.state,
+                one.last_written,
+                one.idle_ms,
+                one.bytes,
+                one.checkpoints,
+                ", ".join(one.needed_by),
+            )
+            for one in found.ended
+        ),
+        subtitle=message("that keep checkpoints, idle longest first"),
+        empty=message("No ended job keeps files that something needs in this root."),
+        note=message("What no job needs is only there for who wants that job back."),
+    )
+
+
+def _running(found: Retention) -> Table:
+    return Table(
+        "running",
+        message("Jobs that have not ended"),
+        (
+            *_OF_JOB,
+            Column("retained_on_cancellation", message("Kept when cancelled"), "flag", message("its checkpoints")),
+            Column("retained", message("Retained"), "count", message("completed checkpoints that Flink keeps, 1 unless set")),
+            Column("checkpoints", message("Are there"), "count"),
+            Column("bytes", message("In its directory"), "bytes"),
+            Column("oldest_file", message("Oldest file it needs"), "instant"),
+            Column("oldest_file_age_ms", message("Its age"), "ms"),
+        ),
+        tuple(
+            (
+                _job(one.cluster, one.job_id, one.name or one.job_id),
+                one.job_id,
+                one.cluster,
+                one.retained_on_cancellation,
+                one.retained,
+                one.checkpoints,
+                one.bytes,
+                one.oldest_file,
+                one.oldest_file_age_ms,
+            )
+            for one in found.running
+        ),
+        subtitle=message("what they retain, most bytes first"),
+        empty=message("No job that has not ended writes to this root."),
+        note=message("A job that fails for good keeps its checkpoints, whether those of cancelled ones are kept or not."),
+    )
+
+
+_OF_JOB = (Column("job", message("Job")), Column("job_id", message("Id"), "mono"), Column("cluster", message("Cluster")))
+
+
+def _job(cluster: str, job_id: str, text: str) -> Value:
+    """Where a cluster reported it, it has a page."""
+    return Link(text, reverse("job", args=(cluster, job_id))) if cluster and job_id else text
