@@ -24,7 +24,7 @@ STANDING = {
 @root_analysis(
     "retention",
     title=message("Retention"),
-    summary=message("what is kept because nobody deletes it, and who may still need it"),
+    summary=message("what is there because nobody deletes it, and who may still need it"),
 )
 def retention(figures: RootFigures, asked: Asked) -> Document:
     found = root_retention(figures)
@@ -62,7 +62,7 @@ def _savepoints(found: Retention) -> Table:
             Column("age_ms", message("Age"), "ms"),
             Column("bytes", message("Size"), "bytes"),
             Column("files", message("Files"), "count"),
-            Column("standing", message("Is")),
+            Column("standing", message("Status")),
             Column("needed_by", message("Restored from it"), "mono", message("jobs that have not ended")),
         ),
         tuple(
@@ -96,7 +96,7 @@ def _ended(found: Retention) -> Table:
             Column("state", message("Ended as")),
             Column("last_written", message("Last written"), "instant"),
             Column("idle_ms", message("Idle"), "ms"),
-            Column("bytes", message("Kept"), "bytes"),
+            Column("bytes", message("Size"), "bytes"),
             Column("checkpoints", message("Checkpoints"), "count"),
             Column("needed_by", message("Needed by"), "mono"),
         ),
@@ -126,9 +126,9 @@ def _running(found: Retention) -> Table:
         message("Jobs that have not ended"),
         (
             *_OF_JOB,
-            Column("retained_on_cancellation", message("Kept when cancelled"), "flag", message("its checkpoints")),
+            Column("retained_on_cancellation", message("Retained when cancelled"), "flag"),
             Column("retained", message("Retained"), "count", message("completed checkpoints that Flink keeps, 1 unless set")),
-            Column("checkpoints", message("Are there"), "count"),
+            Column("checkpoints", message("Checkpoints"), "count"),
             Column("bytes", message("In its directory"), "bytes"),
             Column("oldest_file", message("Oldest file it needs"), "instant"),
             Column("oldest_file_age_ms", message("Its age"), "ms"),
@@ -149,7 +149,7 @@ def _running(found: Retention) -> Table:
         ),
         subtitle=message("what they retain, most bytes first"),
         empty=message("No job that has not ended writes to this root."),
-        note=message("A job that fails for good keeps its checkpoints, whether those of cancelled ones are kept or not."),
+        note=message("A job that fails for good retains its checkpoints, whatever is set for cancelled ones."),
     )
 
 
