@@ -88,7 +88,7 @@ def fleet_page(request: HttpRequest, analysis: FleetAnalysis) -> HttpResponse:
 
 
 def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
-    figures = _figures(request)
+    figures = _audited(request)
     asked = asked_of_root(figures, analysis.parameters.of_page(request.GET))
 
     def answer() -> Document:
@@ -100,7 +100,7 @@ def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
     return _page(request, analysis, asked, context, answer)
 
 
-def _figures(request: HttpRequest) -> RootFigures:
+def _audited(request: HttpRequest) -> RootFigures:
     figures = latest_of(parameter(request, "uri"))
     if figures is None:
         raise Http404(gettext("No audit has looked at this root."))
@@ -139,7 +139,7 @@ def fleet_chart(request: HttpRequest, analysis: FleetAnalysis, draw: FleetDraw) 
 
 
 def root_chart(request: HttpRequest, analysis: RootAnalysis, draw: RootDraw) -> HttpResponse:
-    figures = _figures(request)
+    figures = _audited(request)
     return _figure(draw(figures, asked_of_root(figures, analysis.parameters.of_page(request.GET))))
 
 

@@ -49,33 +49,32 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        answer = _answered(options)
-        if answer is None:
+        found = _worked_out(options)
+        if found is None:
             print_lines(self.stdout, _listed())
         elif options["json"]:
-            print_document(self.stdout, answered(*answer))
+            print_document(self.stdout, answered(*found))
         else:
-            print_lines(self.stdout, _of_document(answer[-1]))
+            print_lines(self.stdout, _of_document(found[-1]))
 
 
-Answered = tuple[Declaration[Any, Any], Asked, Document]
 AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis, RootAnalysis)
 
 
-def _answered(options: Mapping[str, Any]) -> Answered | None:
-    """``None`` where no analysis is named. Only roots have slashes."""
-    of, job_or_name = options["of"], options["job"]
+def _worked_out(options: Mapping[str, Any]) -> tuple[Declaration[Any, Any], Asked, Document] | None:
+    """``None`` where no analysis is named."""
+    of, job_or_name, name = options["of"], options["job"], options["name"]
     if options["fleet"]:
         of_fleet = _called(options["fleet"], all_fleet_analyses())
         asked = asked_of_fleet(_parameters(of_fleet, options["set"]))
         return of_fleet, asked, of_fleet.answer(asked)
-    if job_or_name and "/" in of:
+    if name is None and job_or_name and "/" in of:
         of_root, figures = _called(job_or_name, all_root_analyses()), root_named(of)
         asked = asked_of_root(figures, _parameters(of_root, options["set"]))
         return of_root, asked, of_root.answer(figures, asked)
-    if options["name"] is None:
+    if name is None:
         return None
-    of_job, job = _called(options["name"], all_analyses()), job_named(of, job_or_name)
+    of_job, job = _called(name, all_analyses()), job_named(of, job_or_name)
     asked = asked_of_job(job, _parameters(of_job, options["set"]))
     return of_job, asked, of_job.answer(job, asked)
 
