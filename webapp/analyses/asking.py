@@ -1,4 +1,4 @@
-"""As of when an analysis is asked: of a job when it was last seen, of a root at its newest audit, of the fleet now."""
+"""As of when it is asked: a job when it was last seen, a root at its newest audit, the fleet now."""
 
 from django.utils import timezone
 

@@ -12,8 +12,8 @@ An analysis of the whole fleet is declared by a module of ``webapp.analyses.flee
 and without a job. Its rows are of the clusters that the reader sees: models are held to that, what comes
 of the lake keeps the rows with ``scopes.current().holds(cluster)``.
 
-One of a root of checkpoint storage is declared by a module of ``webapp.analyses.root``, with ``root_analysis``
-and what the newest audit found in the root in place of the job: ``(figures: RootFigures, asked: Asked)``.
+One of a root of checkpoint storage is declared by a module of ``webapp.analyses.root``, with
+``root_analysis`` and, in place of the job, what its newest audit found: ``(figures: RootFigures, asked)``.
 """
 
 import pkgutil

@@ -37,8 +37,8 @@ from webapp.storage.views.parameters import parameter
 def urlpatterns() -> list[URLPattern]:
     """An address and a name each, ``{% url 'starts' cluster job_id %}``, and of each chart: ``starts-chart-phases``.
 
-    Those of the fleet begin with ``fleet-``: ``{% url 'fleet-resources' %}``; those of roots with ``storage-``, and the
-    root is their parameter ``uri``, since it has slashes.
+    Those of the fleet begin with ``fleet-``: ``{% url 'fleet-resources' %}``; those of roots with
+    ``storage-``, and the root is their parameter ``uri``, since it has slashes.
     """
     of_job = "jobs/<name:cluster>/<name:job_id>"
     found: list[URLPattern] = []
@@ -68,7 +68,8 @@ def page(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis) ->
 
     def answer() -> Document:
         document = analysis.answer(view.job, asked)
-        return _as_far_as_known(document, is_known=not (view.is_unknown or view.is_unwatched or (view.is_late and not view.is_past)))
+        is_stale = view.is_unknown or view.is_unwatched or (view.is_late and not view.is_past)
+        return _as_far_as_known(document, is_known=not is_stale)
 
     context = {
         "layout": "fleet/page_of_job.html",
@@ -93,7 +94,8 @@ def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
 
     def answer() -> Document:
         registered = StorageRoot.objects.filter(uri=figures.root).first()
-        return _as_far_as_known(analysis.answer(figures, asked), is_known=is_known(registered, figures, asked.now))
+        known = is_known(registered, figures, asked.now)
+        return _as_far_as_known(analysis.answer(figures, asked), is_known=known)
 
     address = reverse(f"storage-{analysis.name}")
     context = {"layout": "storage/page_of_root.html", "address": address, "figures": figures}

@@ -10,9 +10,10 @@ from webapp.storage.newest_audits import latest_of
 
 
 def root_named(written: str) -> RootFigures:
-    """``written`` as Flink names it, in any spelling. Raises ``BadUri``, and ``CommandError`` where no audit has looked at it."""
+    """``written`` in any spelling. Raises ``BadUri``, and ``CommandError`` without an audit."""
     uri = canonical(written, spellings())
     figures = latest_of(uri)
     if figures is None:
-        raise CommandError(f"No audit has looked at {uri}: run manage.py audit_storage {uri} first.", returncode=REFUSED)
+        reason = f"No audit has looked at {uri}: run manage.py audit_storage {uri} first."
+        raise CommandError(reason, returncode=REFUSED)
     return figures

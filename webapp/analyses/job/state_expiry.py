@@ -1,4 +1,4 @@
-"""Which keyed states of a job live forever, by the ``_metadata`` of its newest completed checkpoint."""
+"""Which keyed states of a job live forever, by the ``_metadata`` of its newest checkpoint."""
 
 from ingest.messages import message
 from webapp.analyses.document import Asked, Column, Document, Fact, Facts, Table, Verdict
@@ -19,7 +19,12 @@ def state_expiry(job: JobCurrent, asked: Asked) -> Document:
     found = job_state_expiry(job)
     if not found.states:
         return Document(_verdict(found))
-    checkpoint = Fact("checkpoint_id", message("By the _metadata of checkpoint"), found.checkpoint_id, "checkpoint")
+    checkpoint = Fact(
+        "checkpoint_id",
+        message("By the _metadata of checkpoint"),
+        found.checkpoint_id,
+        "checkpoint",
+    )
     return Document(_verdict(found), (_states(found), Facts((checkpoint,))))
 
 
@@ -42,15 +47,21 @@ def _states(found: StateExpiry) -> Table:
         (
             Column("operator", message("Operator")),
             Column("operator_id", message("Id"), "mono"),
-            Column("state", message("State"), "text", message("none: it is described in a file that cannot be read")),
+            Column(
+                "state",
+                message("State"),
+                "text",
+                message("none: it is described in a file that cannot be read"),
+            ),
             Column("kind", message("Kind")),
             Column("expires", message("Time-to-live"), "flag"),
         ),
         tuple((one.operator, one.operator_id, one.name, one.kind, one.expires) for one in states),
         note=message(
-            "Without a time-to-live a state keeps each key that it ever saw, unless the job clears it: the first place to "
-            "look at where state grows. How expired entries are cleaned up is not written down: RocksDB drops them when it "
-            "compacts (state.backend.rocksdb.compaction.filter.periodic-compaction-time bounds how late); a cleanup in full "
-            "snapshots alone does nothing to incremental checkpoints."
+            "Without a time-to-live a state keeps each key that it ever saw, unless the job "
+            "clears it: the first place to look at where state grows. How expired entries are "
+            "cleaned up is not written down: RocksDB drops them when it compacts "
+            "(state.backend.rocksdb.compaction.filter.periodic-compaction-time bounds how late); "
+            "a cleanup in full snapshots alone does nothing to incremental checkpoints."
         ),
     )

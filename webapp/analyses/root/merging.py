@@ -1,10 +1,21 @@
-"""How large the files of a root are, what merging them would save, and what merged files hold that nobody needs."""
+"""How large the files of a root are, what merging them would save, and what merged ones waste."""
 
 import json
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
-from webapp.analyses.document import Asked, Block, Chart, Column, Document, Drawn, Fact, Facts, Table, Verdict
+from webapp.analyses.document import (
+    Asked,
+    Block,
+    Chart,
+    Column,
+    Document,
+    Drawn,
+    Fact,
+    Facts,
+    Table,
+    Verdict,
+)
 from webapp.analyses.registry import root_analysis
 from webapp.analyses.storage.root_merging import Merging, root_merging
 from webapp.charts.storage import SizeStep, file_sizes
@@ -24,7 +35,7 @@ def merging(figures: RootFigures, asked: Asked) -> Document:
 
 @merging.draws("sizes")
 def sizes(figures: RootFigures, asked: Asked) -> Drawn:
-    steps = [SizeStep(int(one["le_bytes"]), int(one["files"]), int(one["bytes"])) for one in figures.size_histogram]
+    steps = [SizeStep(one["le_bytes"], one["files"], one["bytes"]) for one in figures.size_histogram]
     if not steps:
         return Drawn(empty_title=message("No files"), empty_text=message("The last audit found none."))
     return Drawn(json.loads(file_sizes(_filled(steps)).to_json()))
@@ -39,7 +50,7 @@ def _filled(steps: list[SizeStep]) -> list[SizeStep]:
 
 
 def _verdict(found: Merging) -> Verdict:
-    """Only files that are worth compacting waste bytes; few large files in place of small ones spare the file system."""
+    """Only what is worth compacting wastes bytes; small files are calls to the file system."""
     if found.worth_compacting:
         files = len(found.worth_compacting)
         sentence = plural(
@@ -58,19 +69,36 @@ def _verdict(found: Merging) -> Verdict:
             least=best.least,
         )
         return Verdict("done", sentence)
-    return Verdict("ok", message("There are no small files that merging would save, and no merged file is worth compacting."))
+    neither = message("There are no small files that merging would save, and no merged file is worth compacting.")
+    return Verdict("ok", neither)
 
 
 def _blocks(found: Merging) -> Iterator[Block]:
-    yield Chart("sizes", message("File sizes"), subtitle=message("physical files on disk by size, steps of two"))
+    yield Chart(
+        "sizes",
+        message("File sizes"),
+        subtitle=message("physical files on disk by size, steps of two"),
+    )
     yield _benefits(found)
     if found.merged_files:
         yield Facts(
             (
                 Fact("merged_files", message("Merged files"), found.merged_files, "count"),
                 Fact("on_disk_bytes", message("On disk"), found.on_disk_bytes, "bytes"),
-                Fact("live_bytes", message("Needed"), found.live_bytes, "bytes", message("by retained checkpoints")),
-                Fact("freed_bytes", message("Freed by compacting"), found.freed_bytes, "bytes", message("those below")),
+                Fact(
+                    "live_bytes",
+                    message("Needed"),
+                    found.live_bytes,
+                    "bytes",
+                    message("by retained checkpoints"),
+                ),
+                Fact(
+                    "freed_bytes",
+                    message("Freed by compacting"),
+                    found.freed_bytes,
+                    "bytes",
+                    message("those below"),
+                ),
             )
         )
         yield _worth_compacting(found)
@@ -91,9 +119,10 @@ def _benefits(found: Merging) -> Table:
         tuple((one.up_to_bytes, one.files, one.bytes, one.least, one.saved, one.saved_share) for one in found.benefits),
         empty=message("No file below this root is smaller than 32 MiB."),
         note=message(
-            "Merged into files of 32 MiB, one for each retained checkpoint and its _metadata at least. "
-            "execution.checkpointing.file-merging.enabled (1.20 and later) merges what one TaskManager writes for one "
-            "checkpoint; the page File system calls of each job has its own range."
+            "Merged into files of 32 MiB, one for each retained checkpoint and its _metadata at "
+            "least. execution.checkpointing.file-merging.enabled (1.20 and later) merges what one "
+            "TaskManager writes for one checkpoint; the page File system calls of each job has "
+            "its own range."
         ),
     )
 
@@ -112,13 +141,22 @@ def _worth_compacting(found: Merging) -> Table:
             Column("checkpoints", message("Checkpoints"), "count"),
         ),
         tuple(
-            (one.path, one.job_id, one.unused_bytes, one.bytes, one.live_segment_bytes, one.amplification, one.checkpoints)
+            (
+                one.path,
+                one.job_id,
+                one.unused_bytes,
+                one.bytes,
+                one.live_segment_bytes,
+                one.amplification,
+                one.checkpoints,
+            )
             for one in found.worth_compacting
         ),
         subtitle=message("most that is not needed first"),
         empty=message("Retained checkpoints need every byte of them."),
         note=message(
-            "Flink writes live segments again where execution.checkpointing.file-merging.max-space-amplification (2) is "
-            "lower than the amplification, or with a savepoint that the job is restored from."
+            "Flink writes live segments again where "
+            "execution.checkpointing.file-merging.max-space-amplification (2) is lower than the "
+            "amplification, or with a savepoint that the job is restored from."
         ),
     )

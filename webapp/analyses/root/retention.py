@@ -6,7 +6,17 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from ingest.messages import message
-from webapp.analyses.document import Asked, Block, Column, Document, Link, NotKnown, Table, Value, Verdict
+from webapp.analyses.document import (
+    Asked,
+    Block,
+    Column,
+    Document,
+    Link,
+    NotKnown,
+    Table,
+    Value,
+    Verdict,
+)
 from webapp.analyses.registry import root_analysis
 from webapp.analyses.storage.root_retention import Retention, root_retention
 from webapp.lib.quantities import duration_text
@@ -33,9 +43,11 @@ def retention(figures: RootFigures, asked: Asked) -> Document:
 
 def _verdict(found: Retention) -> Verdict:
     if not found.running:
-        return Verdict("done", message("No job that has not ended writes to this root; snapshots of ended jobs are below."))
+        none = message("No job that has not ended writes to this root; snapshots of ended jobs are below.")
+        return Verdict("done", none)
     if found.unsafe_age_ms is None:
-        return Verdict("unknown", message("How old the oldest file is that a job which has not ended needs is not known."))
+        unknown = message("How old the oldest file is that a job which has not ended needs is not known.")
+        return Verdict("unknown", unknown)
     sentence = message(
         "A job that has not ended still needs a file written {age:name} before the audit: "
         "a rule that deletes what is older than less than that breaks its restore.",
@@ -63,7 +75,12 @@ def _savepoints(found: Retention) -> Table:
             Column("bytes", message("Size"), "bytes"),
             Column("files", message("Files"), "count"),
             Column("standing", message("Status")),
-            Column("needed_by", message("Restored from it"), "mono", message("jobs that have not ended")),
+            Column(
+                "needed_by",
+                message("Restored from it"),
+                "mono",
+                message("jobs that have not ended"),
+            ),
         ),
         tuple(
             (
@@ -81,8 +98,9 @@ def _savepoints(found: Retention) -> Table:
         subtitle=message("oldest first"),
         empty=message("No savepoint lies in this root."),
         note=message(
-            "Needed: a job that has not ended was restored from it. Superseded: a newer snapshot of its job is whole, and "
-            "nobody is known to need this one. Last of its job: no newer snapshot of it is whole."
+            "Needed: a job that has not ended was restored from it. Superseded: a newer snapshot "
+            "of its job is whole, and nobody is known to need this one. Last of its job: no newer "
+            "snapshot of it is whole."
         ),
     )
 
@@ -127,7 +145,12 @@ def _running(found: Retention) -> Table:
         (
             *_OF_JOB,
             Column("retained_on_cancellation", message("Retained when cancelled"), "flag"),
-            Column("retained", message("Retained"), "count", message("completed checkpoints that Flink keeps, 1 unless set")),
+            Column(
+                "retained",
+                message("Retained"),
+                "count",
+                message("completed checkpoints that Flink keeps, 1 unless set"),
+            ),
             Column("checkpoints", message("Checkpoints"), "count"),
             Column("bytes", message("In its directory"), "bytes"),
             Column("oldest_file", message("Oldest file it needs"), "instant"),
@@ -153,7 +176,11 @@ def _running(found: Retention) -> Table:
     )
 
 
-_OF_JOB = (Column("job", message("Job")), Column("job_id", message("Id"), "mono"), Column("cluster", message("Cluster")))
+_OF_JOB = (
+    Column("job", message("Job")),
+    Column("job_id", message("Id"), "mono"),
+    Column("cluster", message("Cluster")),
+)
 
 
 def _job(cluster: str, job_id: str, text: str) -> Value:

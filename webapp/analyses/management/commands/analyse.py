@@ -33,9 +33,10 @@ WIDEST_COLUMN = 60
 
 class Command(PreparedCommand):
     help = (
-        "Print an analysis of a job, of a ROOT of checkpoint storage by its newest audit, or with --fleet of all jobs: its verdict, "
-        "figures and tables, or with --json the document of the API. Without a NAME the analyses that there are. "
-        "Exit code 0, or 2 where the job, the root, the analysis or an option is unknown."
+        "Print an analysis of a job, of a ROOT of checkpoint storage by its newest audit, or with --fleet "
+        "of all jobs: its verdict, figures and tables, or with --json the document of the API. Without a "
+        "NAME the analyses that there are. Exit code 0, or 2 where the job, the root, the analysis or an "
+        "option is unknown."
     )
 
     refusals = (BadUri,)
@@ -133,7 +134,8 @@ def _table(table: Table) -> Iterator[str]:
     yield ""
     yield f"{table.title}{f' ({table.subtitle})' if table.subtitle else ''}"
     names = [column.name for column in table.columns]
-    rows = [[shown(value, column.unit) for value, column in zip(row, table.columns, strict=True)] for row in table.rows[:MOST_SHOWN]]
+    units = [column.unit for column in table.columns]
+    rows = [list(map(shown, row, units)) for row in table.rows[:MOST_SHOWN]]
     if not rows:
         yield f"  {table.empty or 'none'}"
         return
