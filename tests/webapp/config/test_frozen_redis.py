@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.webapp.launch.web.test_front import serving, wait_for
+from tests.webapp.launch.test_front import serving, wait_for
 from tests.webapp.pipeline.site import Site, kill
 from webapp.config import breaker
 
