@@ -27,7 +27,7 @@ from webapp.analyses.registry import (
     all_root_analyses,
 )
 from webapp.fleet.job_lookup import JobView, look_up
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 from webapp.storage.freshness import is_known
 from webapp.storage.models import RootFigures, StorageRoot
 from webapp.storage.newest_audits import latest_of

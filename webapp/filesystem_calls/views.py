@@ -21,7 +21,7 @@ from webapp.filesystem_calls.words import (
     what_if_rows,
 )
 from webapp.fleet.job_lookup import look_up
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 
 
 @require_GET

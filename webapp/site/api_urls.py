@@ -11,6 +11,7 @@ from webapp.analyses.api import urlpatterns as analyses_api
 from webapp.before_after import api_urls as before_after
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
+from webapp.cleanup.missing_files import api_urls as triage
 from webapp.delivery import api_urls as delivery
 from webapp.filesystem_calls import api_urls as filesystem_calls
 from webapp.findings import api_urls as findings
@@ -25,7 +26,6 @@ from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
 from webapp.site.api_job import JobDetailView
 from webapp.storage import api_urls as storage
-from webapp.triage import api_urls as triage
 from webapp.work import api_urls as work
 
 router = SimpleRouter()
