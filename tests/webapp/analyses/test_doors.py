@@ -1,4 +1,4 @@
-"""An analysis of ten lines stands at every door: job page, own page, API, OpenAPI, command, report and menu."""
+"""An analysis of ten lines stands at every door: page of the job or root, own page, API, OpenAPI, command, report and menu."""
 
 import json
 from collections.abc import Iterator
@@ -14,14 +14,23 @@ from drf_spectacular.generators import SchemaGenerator
 
 from ingest.messages import message
 from tests.webapp.builders import cluster, job
+from tests.webapp.storage.builders import ROOT, audit, root_figures
 from webapp.analyses import api, registry, views
 from webapp.analyses.document import Asked, Column, Document, Drawn, Fact, Facts, Table, Verdict
+from webapp.analyses.values import plain
 from webapp.fleet.models import JobCurrent
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.query_parameters import Text
 from webapp.reports.gathering import analysis_tables
 from webapp.site import urls as site_urls
+from webapp.storage.models import RootFigures
 
 pytestmark = pytest.mark.django_db
 SENTENCE = message("Ten lines are enough.")
+
+
+class OneParameter(ListFilters):
+    word = Text(about="any word")
 
 
 @pytest.fixture
@@ -38,6 +47,16 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
     @ten_lines.draws("drawn")
     def drawn(job: JobCurrent, asked: Asked) -> Drawn:
         return Drawn({"data": []})
+
+    monkeypatch.setattr(registry, "_OF_ROOT", dict(registry.all_root_analyses()))
+
+    @registry.root_analysis("ten-lines", title=message("Ten lines"), summary=message("a test"), parameters=OneParameter)
+    def of_root(figures: RootFigures, asked: Asked) -> Document:
+        return Document(Verdict("ok", SENTENCE), (Facts((Fact("word", message("Name"), asked.parameters.values.get("word")),)),))
+
+    @of_root.draws("drawn")
+    def drawn_of_root(figures: RootFigures, asked: Asked) -> Drawn:
+        return Drawn({"data": [figures.root]})
 
     addresses = ModuleType("addresses_of_ten_lines")
     own_api = path("api/v1/", include(api.urlpatterns()))
@@ -71,6 +90,30 @@ def test_an_analysis_of_ten_lines_stands_at_every_door(ten_lines: None, viewer: 
     assert "2.0 kB" in printed("prod-eu", own.job_id, "ten-lines")
     titles = [table.title for table in analysis_tables.tables(own, now, now, now)]
     assert "Ten lines" in titles
+
+
+def test_an_analysis_of_a_root_stands_at_every_door(ten_lines: None, viewer: Client) -> None:
+    figures = root_figures(audit())
+    page = viewer.get(reverse("storage-ten-lines"), {"uri": ROOT, "word": "snow"}).content.decode()
+    assert SENTENCE in page and "snow" in page
+    assert f'<input type="hidden" name="uri" value="{ROOT}">' in page
+    assert "● " not in page, "its audit is late"
+    address = reverse("storage-ten-lines")
+    assert f'href="{address}?' in viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
+    figure = viewer.get(reverse("storage-ten-lines-chart-drawn"), {"uri": ROOT}).json()["figure"]
+    assert figure == {"data": [ROOT]}
+
+    asked = {"root": ROOT, "word": "snow"}
+    document = viewer.get(reverse("api-storage-analysis-ten-lines"), asked).json()
+    assert document["verdict"] == {"tone": "ok", "sentence": SENTENCE}
+    assert document["as_of"] == plain(figures.as_of)
+    described = SchemaGenerator().get_schema(request=None, public=True)["paths"]
+    of_root = described["/api/v1/storage-analyses/ten-lines/"]["get"]["parameters"]
+    assert {(one["name"], one.get("required", False)) for one in of_root} == {("root", True), ("word", False)}
+
+    assert json.loads(printed(ROOT, "ten-lines", "--json", "--set", "word=snow")) == document
+    assert SENTENCE in printed(ROOT, "ten-lines")
+    assert "ROOT ten-lines" in printed(ROOT)
 
 
 def printed(*arguments: str) -> str:
