@@ -11,21 +11,7 @@ FLEET = MenuEntry(
     "Fleet",
     "fleet",
     key="f",
-    of=(
-        "job",
-        "checkpoint",
-        "what-if",
-        "vertex",
-        "replication",
-        "placement",
-        "recovery",
-        "one-task-fails",
-        "filesystem-calls",
-        "starts",
-        "resources",
-        "before-after",
-        *all_analyses(),
-    ),
+    of=("job", "checkpoint", "what-if", "vertex", "replication", *all_analyses()),
     keeps_range=True,
 )
 CLUSTERS = MenuEntry("Clusters", "clusters", key="c", of=("cluster",))
