@@ -19,8 +19,9 @@ PASSWORD = "correct horse battery"
 JOB = f"/jobs/prod-eu/{'c' * 32}/"
 PAGES = (
     "/", JOB, "checkpoint 30", "checkpoint 31", "finding", f"{JOB}what-if/pressure.root/", f"{JOB}placement/",
-    f"{JOB}filesystem-calls/", f"{JOB}before-after/", f"{JOB}before-after/?at=now-60m", f"{JOB}recovery/", f"{JOB}starts/", f"{JOB}resources/", "/resources/", f"{JOB}exactly-once/", f"{JOB}backend/",
-    f"{JOB}replication/", "/filesystem-calls/", f"{JOB}threads/", f"{JOB}in-flight/",
+    f"{JOB}filesystem-calls/", "/filesystem-calls/", f"{JOB}before-after/", f"{JOB}before-after/?at=now-60m",
+    f"{JOB}recovery/", f"{JOB}starts/", f"{JOB}resources/", "/resources/", f"{JOB}exactly-once/", f"{JOB}backend/",
+    f"{JOB}replication/", f"{JOB}threads/", f"{JOB}in-flight/",
     "/findings/", "/rules/", "/rules/pressure.root/", "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/",
     "/clusters/prod-eu/pushed-logs/", "/hosts/", f"/hosts/{HOST}/",
     "/storage/", "/storage/roots/add", f"/storage/root/?uri={ROOT}", f"/storage/files/?uri={ROOT}", f"/storage/simulator/?uri={ROOT}",

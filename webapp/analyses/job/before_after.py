@@ -210,7 +210,7 @@ def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) 
 def _configuration(found: JobChange) -> Block:
     if found.changes is None:
         if found.before and found.after:
-            return Note(message("The same attempt goes on: Flink does not change its settings; a rescale is in what happened."))
+            return Note(message("It is the same attempt: Flink does not change its settings; a rescale is in what happened."))
         return NotKnown(message("Settings are not compared: only one attempt of this job is known."))
     return Table(
         "configuration",
