@@ -20,6 +20,7 @@ from webapp.analyses.document import (
     NotKnown,
     Table,
     Tone,
+    Value,
     Verdict,
 )
 from webapp.analyses.filesystem_calls.audit_logs import AuditedCalls
@@ -189,6 +190,14 @@ def _period(found: FleetCalls) -> Facts:
 
 def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
     staggered = message("worst second of jobs that keep a pace, if each began at the second that suits best")
+
+    def row(one: FileSystemCalls) -> tuple[Value, ...]:
+        of = (one.file_system or None, one.jobs, one.unknown)
+        if not one.peak:
+            return (*of, *[None] * 6)
+        peaks = (round(one.steady_peak), round(one.staggered_peak))
+        return (*of, round(one.per_s, 2), round(one.peak), one.peak_at, len(one.together), *peaks)
+
     return Table(
         "file-systems",
         message("File systems"),
@@ -213,20 +222,7 @@ def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
             ),
             Column("staggered_peak", message("If staggered"), "count", staggered),
         ),
-        tuple(
-            (
-                one.file_system or None,
-                one.jobs,
-                one.unknown,
-                round(one.per_s, 2),
-                round(one.peak) if one.peak else None,
-                one.peak_at,
-                len(one.together),
-                round(one.steady_peak),
-                round(one.staggered_peak),
-            )
-            for one in systems
-        ),
+        tuple(map(row, systems)),
         subtitle=message("worst second first"),
     )
 
@@ -257,7 +253,7 @@ def _together(systems: Sequence[FileSystemCalls]) -> Table:
 
 
 def _namenodes(found: FleetCalls) -> Table:
-    def row(one: NameNode) -> tuple[str | float | None, ...]:
+    def row(one: NameNode) -> tuple[Value, ...]:
         waits = (
             _tenths(one.queue_ms),
             _tenths(one.most_queue_ms),

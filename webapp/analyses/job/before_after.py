@@ -71,7 +71,8 @@ def before_after(job: JobCurrent, asked: Asked) -> Document:
         blocks.append(_facts(job, found, found.windows))
     blocks.append(_events(job, (*found.marks, *found.others), window))
     if found.windows:
-        blocks += [*_measures(found), _configuration(found), _tallies(found)]
+        tables = list(_measures(found))
+        blocks += [*tables, *([Note(SCATTER)] if tables else []), _configuration(found), _tallies(found)]
     return Document(_verdict(found), tuple(blocks))
 
 
@@ -203,7 +204,6 @@ def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) 
         ),
         tuple(map(row, ordered)),
         subtitle=subtitle,
-        note=SCATTER,
     )
 
 

@@ -213,18 +213,14 @@ def _least(calls: JobCalls) -> str:
 
 def _kinds(calls: JobCalls, observed: JobAudit | None) -> Table:
     """Where an audit log has calls of the job, what it has of each kind stands beside what was expected."""
-    is_range = calls.least != calls.most
-    seen = {one.cmd: one.per_checkpoint for one in observed.kinds} if observed else {}
-
-    def row(kind: str) -> tuple[Value, ...]:
-        least = (getattr(calls.least, kind),) if is_range else ()
-        own = (_tenths(seen.pop(AUDITED[kind], 0.0)) if kind in AUDITED else None,) if observed else ()
-        return (LABELS[kind], *least, getattr(calls.most, kind), *own, MEANINGS[kind])
-
-    rows = [row(kind) for kind in LABELS]
+    seen = {one.cmd: _tenths(one.per_checkpoint) for one in observed.kinds} if observed else {}
+    rows: list[tuple[Value, ...]] = []
+    for kind, label in LABELS.items():
+        expected, own = getattr(calls.most, kind), seen.pop(AUDITED.get(kind, ""), None)
+        if expected or own:
+            rows.append((label, expected, *((own,) if observed else ()), MEANINGS[kind]))
     # What is left is nothing that a checkpoint needs.
-    beside: tuple[Value, ...] = (None, None) if is_range else (None,)
-    rows += [(cmd, *beside, _tenths(per_checkpoint), "") for cmd, per_checkpoint in seen.items()]
+    rows += [(cmd, None, own, "") for cmd, own in seen.items()]
     by_log = message(
         "An audit log has no addBlock, fsync and complete. "
         "Deletes are fewer than expected until more checkpoints completed than are retained."
@@ -235,7 +231,6 @@ def _kinds(calls: JobCalls, observed: JobAudit | None) -> Table:
         message("Calls of one checkpoint"),
         (
             Column("kind", message("Call"), "mono"),
-            *((Column("least", message("At least"), "count"),) if is_range else ()),
             Column("expected", message("Expected"), "count"),
             *(
                 (
