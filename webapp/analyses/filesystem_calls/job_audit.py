@@ -64,7 +64,7 @@ def job_audit(job: JobCurrent, expected: Calls) -> JobAudit | None:
         return None
     rows = _of_one_reader(once_each(found.to_pylist()))
     read = [one.replace(microsecond=0) for one in triggers if one.replace(microsecond=0) >= since]
-    # An audit log that is read since a while has nothing of what came before.
+    # Of the time before it was read, an audit log has nothing.
     first = min((row["ts"] for row in rows), default=end)
     read = [one for one in read if one >= first - timedelta(seconds=1)]
     if len(read) < 2:

@@ -190,10 +190,10 @@ def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) 
         (
             Column("measure", message("Measure")),
             *vertex,
-            Column("state", message("After it")),
+            Column("state", message("Difference")),
             Column("before", message("Before"), unit),
             Column("after", message("After"), unit),
-            Column("change", message("Change"), "share", message("of the medians, against before")),
+            Column("change", message("Change of medians"), "share"),
             Column("above", message("Higher in"), "share", higher_in),
             Column("before_low", message("Before, low"), unit),
             Column("before_high", message("Before, high"), unit),
@@ -217,7 +217,7 @@ def _configuration(found: JobChange) -> Block:
         message("Configured otherwise"),
         (
             Column("name", message("Setting"), "mono"),
-            Column("of", message("Of")),
+            Column("of", message("Setting of")),
             Column("before", message("Before")),
             Column("after", message("After")),
         ),
