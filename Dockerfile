@@ -13,9 +13,9 @@ FROM python:3.11-slim-bookworm AS documentation
 WORKDIR /opt/weir
 COPY requirements-docs.lock ./
 RUN python -m venv .venv && .venv/bin/pip install --no-cache-dir --require-hashes --no-deps -r requirements-docs.lock
-COPY webapp/docs webapp/docs
+COPY webapp/site/docs webapp/site/docs
 COPY static static
-RUN .venv/bin/mkdocs build --quiet --config-file webapp/docs/mkdocs.yml
+RUN .venv/bin/mkdocs build --quiet --config-file webapp/site/docs/mkdocs.yml
 
 FROM scratch AS code
 WORKDIR /opt/weir
@@ -25,7 +25,7 @@ COPY spark_jobs spark_jobs
 COPY webapp webapp
 COPY templates templates
 COPY static static
-COPY --from=documentation /opt/weir/webapp/docs/site webapp/docs/site
+COPY --from=documentation /opt/weir/webapp/site/docs/site webapp/site/docs/site
 
 FROM python:3.11-slim-bookworm AS base
 RUN groupadd --gid 10001 weir && useradd --create-home --uid 10001 --gid 10001 weir \
@@ -60,4 +60,4 @@ USER 10001:10001
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
-CMD ["python", "-m", "webapp.web", "--bind", "0.0.0.0:8000", "--processes", "4", "--threads", "4"]
+CMD ["python", "-m", "webapp.launch.web", "--bind", "0.0.0.0:8000", "--processes", "4", "--threads", "4"]

@@ -9,7 +9,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Hundreds of processes are started: none compiles the sources anew, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
-DOCS := webapp/docs/site/index.html
+DOCS := webapp/site/docs/site/index.html
 PREFLIGHT := $(PYTHON) webapp/launch/preflight.py
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
 # The locks name everything, by hash: nothing is left to resolve. Compiling all modules takes longer than all else of an installation, and
@@ -28,8 +28,8 @@ run: preflight-run $(VENV)/.installed ## start everything and serve the dashboar
 docs: $(DOCS) ## build the documentation, which a running Weir serves under /docs
 
 # By an environment of its own: what runs Weir needs nothing of it.
-$(DOCS): $(VENV)/docs/.installed $(shell find webapp/docs -name site -prune -o -type f -print) static/css/tokens.css
-	@$(VENV)/docs/bin/mkdocs build --quiet --clean --config-file webapp/docs/mkdocs.yml
+$(DOCS): $(VENV)/docs/.installed $(shell find webapp/site/docs -name site -prune -o -type f -print) static/css/tokens.css
+	@$(VENV)/docs/bin/mkdocs build --quiet --clean --config-file webapp/site/docs/mkdocs.yml
 
 test: preflight-java $(VENV)/.installed-dev ## all tests but the longest stories; PYTEST='-k name' narrows them
 	$(PY) -m pytest -n 4 --dist loadscope --no-loadscope-reorder -m "not long" $(PYTEST)
@@ -63,7 +63,7 @@ lab: preflight-java $(VENV)/.installed ## a real Flink with an incident, seen li
 	@exec $(PY) -m tests.lab $(LAB)
 
 clean: ## remove the environment and caches; WEIR_HOME stays
-	rm -rf $(VENV) static/collected webapp/docs/site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) static/collected webapp/site/docs/site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 .PHONY: preflight-install preflight-java preflight-run
 preflight-install:

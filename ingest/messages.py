@@ -7,7 +7,7 @@ Code that knows no web framework says what it has to say in a message::
 
 The template is English and is the msgid of the catalogues of translations. A message is a ``str`` (its
 English text), so logs, exceptions and comparisons need nothing of it. Rows store template and values
-(:func:`to_plain`), and pages render them in their reader's language (``webapp.messages``).
+(:func:`to_plain`), and pages render them in their reader's language (``webapp.lib.messages``).
 
 Kinds of placeholders::
 

@@ -32,9 +32,9 @@ def main() -> int:
 def _what_if(job):  # type: ignore[no-untyped-def]  # Django's models are there only after its setup
     from spark_jobs.diagnosis.registry import diagnose, rules_for
     from spark_jobs.diagnosis.samples import JobWindow
+    from webapp.alerting.what_if.past_windows import read_past
+    from webapp.alerting.what_if.preview import in_force
     from webapp.findings.models import JobJudgement
-    from webapp.what_if.past_windows import read_past
-    from webapp.what_if.preview import in_force
 
     judgement = JobJudgement.objects.get(cluster=job.cluster, job_id=job.job_id)
     judged = {start for run in judgement.windows for start in range(run["first"], run["last"] + 1, 60)}

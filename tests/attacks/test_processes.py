@@ -16,7 +16,7 @@ from tests.integration.running import RunningWeir, until
 from webapp.config.schedule import QUEUES
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
-PARTS = ("webapp.web", "valkey-server", "ingest replay", "celery beat", *(f"-Q {queue}" for queue in QUEUES))
+PARTS = ("webapp.launch.web", "valkey-server", "ingest replay", "celery beat", *(f"-Q {queue}" for queue in QUEUES))
 """Words of command lines."""
 BACK_WITHIN_S = 120
 

@@ -19,7 +19,7 @@ MEMORY_BUDGET_MB, CPU_BUDGET_PERCENT = 2000, 5
 WATCHED_S = 60
 SETTLES_S = 20
 RECORDING = PROJECT_DIR / "tests" / "fixtures" / "recordings" / "1.20.5" / "E"
-KINDS = ("webapp.web", "celery worker", "celery beat", "valkey", "java", "supervisord", "webapp.launch")
+KINDS = ("webapp.launch.web", "celery worker", "celery beat", "valkey", "java", "supervisord", "webapp.launch")
 
 
 def run(report: Report) -> None:

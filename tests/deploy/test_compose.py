@@ -79,7 +79,7 @@ def test_every_service_that_goes_on_running_has_a_check() -> None:
     assert unchecked == {name for name, service in SERVICES.items() if service["restart"] == "no"} == {"database-schema"}
 
 
-@pytest.mark.parametrize("text", ["compose.yaml", "compose.env.example", "webapp/docs/pages/install.md"])
+@pytest.mark.parametrize("text", ["compose.yaml", "compose.env.example", "webapp/site/docs/pages/install.md"])
 def test_commands_for_docker_name_services_files_and_commands_that_exist(text: str) -> None:
     """Of the example of secrets those of Python are run: what they print is accepted."""
     written = (PROJECT_DIR / text).read_text()

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.played import evidence, of_rule
-from tests.webapp.what_if.test_past_windows import collected_by_minute
+from tests.webapp.alerting.what_if.test_past_windows import collected_by_minute
 
 RULE = "pressure.root"
 

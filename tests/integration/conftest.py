@@ -87,10 +87,10 @@ def _second_run(weir: RunningWeir, story: Story) -> None:
     weir.wait_up()
     story.second_sign_in = weir.printed_sign_in()
     story.second_demo_clusters = _demo_clusters(weir)
-    killed = weir.pid_of("webapp.web ")
+    killed = weir.pid_of("webapp.launch.web ")
     assert killed
     os.kill(killed, signal.SIGKILL)
-    until(lambda: weir.pid_of("webapp.web ") not in (None, killed), 60, "another web server")
+    until(lambda: weir.pid_of("webapp.launch.web ") not in (None, killed), 60, "another web server")
     until(lambda: _answers(weir), 120, "the web server's return")
     story.restarted_web = True
     story.second_output = weir.output

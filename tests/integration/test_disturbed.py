@@ -56,7 +56,7 @@ def kill_spark_worker(weir: RunningWeir) -> bool:
 
 
 def kill_web_server(weir: RunningWeir) -> bool:
-    return _kill(weir, "webapp.web ")
+    return _kill(weir, "webapp.launch.web ")
 
 
 def flush_redis(weir: RunningWeir) -> bool:

@@ -17,7 +17,7 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED, READ_FIELDS, SECRETS
 from webapp.fleet.sign_ins import SIGN_INS
 from webapp.fleet.validators import is_web_url
-from webapp.messages.fields import MessageField, MessagesField
+from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.pipeline import tasks
 from webapp.pipeline.table_models import SERVED
 from webapp.work import keys, registry

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.utils.translation import gettext
 
 from webapp.alerting.choices import Happened
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 
 NOBODY = ": nobody, since no endpoint takes it"
 """How what no endpoint took ends."""

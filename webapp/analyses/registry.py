@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar, get_args
 
 from webapp.analyses import fleet as of_fleet
 from webapp.analyses import job as of_job
@@ -129,9 +129,10 @@ def _imported() -> None:
 
 
 def all_analyses() -> Mapping[str, Analysis]:
-    """By name, in the order of the alphabet."""
+    """By name, in the order of the tabs and of the alphabet."""
     _imported()
-    return dict(sorted(_DECLARED.items()))
+    tabs = get_args(Tab)
+    return dict(sorted(_DECLARED.items(), key=lambda one: (tabs.index(one[1].tab), one[0])))
 
 
 def all_fleet_analyses() -> Mapping[str, FleetAnalysis]:

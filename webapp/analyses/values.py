@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from ingest.messages import Message
 from webapp.analyses.document import Link, Table, Unit, Value
 from webapp.lib import instants, quantities
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 
 NUMERIC: frozenset[Unit] = frozenset({"count", "number", "ms", "bytes", "share", "factor", "per_s", "checkpoint"})
 _WRITTEN: Mapping[Unit, Any] = {

@@ -22,7 +22,7 @@ from webapp.analyses.registry import (
     all_fleet_analyses,
 )
 from webapp.fleet.job_lookup import JobView, look_up
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 
 
 def urlpatterns() -> list[URLPattern]:

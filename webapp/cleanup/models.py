@@ -8,8 +8,8 @@ from django.db import models
 
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.querysets import CleanupPlanQuerySet
+from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide
-from webapp.messages.fields import MessageField, MessagesField
 from webapp.storage.models.columns import URI_LENGTH
 
 

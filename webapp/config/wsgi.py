@@ -1,4 +1,4 @@
-"""The WSGI application, which ``python -m webapp.web`` serves."""
+"""The WSGI application, which ``python -m webapp.launch.web`` serves."""
 
 import os
 

@@ -11,9 +11,9 @@ from typing import Any
 from django.utils.translation import gettext
 
 from webapp.lib.instants import instant_text, of_json
+from webapp.lib.messages.rendering import localised
+from webapp.lib.messages.units import COUNTED
 from webapp.lib.quantities import UNKNOWN, bytes_rate_text, bytes_text, count_text, duration_text, percent_text, times_text
-from webapp.messages.rendering import localised
-from webapp.messages.units import COUNTED
 
 COMPARISONS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "="}
 _HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}

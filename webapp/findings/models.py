@@ -7,8 +7,8 @@ from django.db import models
 
 from webapp.findings.choices import FindingState, Severity
 from webapp.findings.querysets import FindingQuerySet
+from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
-from webapp.messages.fields import MessageField, MessagesField
 
 
 @scoped()

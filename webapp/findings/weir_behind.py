@@ -12,7 +12,7 @@ from webapp.findings import marks
 from webapp.findings.models import Finding
 from webapp.findings.overrides import limits_of
 from webapp.findings.watched import keep
-from webapp.freshness import alarms, disk_budget
+from webapp.fleet.pipeline_status import alarms, disk_budget
 from webapp.lib.instants import epoch_ms
 from webapp.work.keys import COLLECT, CYCLE
 from webapp.work.models import DueWork, Heartbeat, PipelineAlarm

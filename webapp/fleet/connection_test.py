@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from ingest.errors import IngestError
 from ingest.flink_rest.probe import probe
 from webapp.fleet.models import Cluster
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 
 TIMEOUT_S = 9
 

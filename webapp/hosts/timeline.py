@@ -12,7 +12,7 @@ from webapp.findings.models import Finding
 from webapp.hosts.lookup import HostJob, called, jobs_called
 from webapp.hosts.models import HostEvent
 from webapp.lib.instants import epoch_ms
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 
 MOST_MOMENTS = 200
 SEVERE = {"critical": "crit", "warning": "warn"}

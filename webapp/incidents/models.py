@@ -8,9 +8,9 @@ from django.db import models
 from webapp.findings.choices import Severity
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.querysets import IncidentQuerySet
+from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.lib.uids import new_uid
-from webapp.messages.fields import MessageField
 
 
 def incident_uid() -> str:

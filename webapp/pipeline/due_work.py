@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from webapp.config import schedule
 from webapp.fleet.models import Cluster
-from webapp.freshness import disk_budget
+from webapp.fleet.pipeline_status import disk_budget
 from webapp.pipeline import collecting, cycle, discovering, kept_sizes, lake_care, retention, rollups
 from webapp.work.hints import Task, hint
 from webapp.work.keys import COLLECT, COLLECT_SLOW, CYCLE, collect_key, number_of

@@ -11,7 +11,7 @@ from webapp.delivery import outbox
 from webapp.findings import blind_clusters, weir_behind
 from webapp.findings.models import Finding
 from webapp.findings.signals import findings_changed
-from webapp.freshness import alarms, writability
+from webapp.fleet.pipeline_status import alarms, writability
 from webapp.work import registry
 from webapp.work.hints import hint
 from webapp.work.keys import CYCLE

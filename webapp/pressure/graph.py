@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
 from webapp.charts.job_graph import COMPACT, FULL, NARROW, Edge, Geometry, Layout, Node, lay_out
+from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import usage_text
-from webapp.messages.rendering import localised
 from webapp.pressure.blame import NOBODY, Blame
 from webapp.pressure.models import PressureWindow
 

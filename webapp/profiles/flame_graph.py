@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from webapp.charts.icicle import Icicle, icicle
 from webapp.fleet.asked_of_flink import GIVEN_UP_AFTER
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 from webapp.profiles.choices import FlameGraphState as State
 from webapp.profiles.flame_graph_requests import NOT_BEFORE
 from webapp.profiles.models import FlameGraph

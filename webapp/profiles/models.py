@@ -2,8 +2,8 @@
 
 from django.db import models
 
+from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
-from webapp.messages.fields import MessageField, MessagesField
 from webapp.profiles.choices import FlameGraphState, ThreadDumpState
 
 

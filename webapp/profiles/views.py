@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
 from webapp.fleet.job_lookup import look_up, vertex_or_404
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 from webapp.profiles import flame_graph_requests as flame_graphs
 from webapp.profiles.flame_graph import flame_graph_of
 from webapp.profiles.job_threads import job_threads

@@ -7,8 +7,8 @@ from django.db import models
 
 from webapp.accounts.querysets import digest_of, new_token
 from webapp.fleet.models import Cluster
+from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import scoped_as
-from webapp.messages.fields import MessageField
 
 
 class PushTokenQuerySet(models.QuerySet["PushToken"]):

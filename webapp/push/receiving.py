@@ -20,8 +20,8 @@ from ingest.pushed.metrics_spool import MetricsSpool
 from ingest.pushed.spool import REMEMBERED_LINES, Behind, Spool, Taken
 from ingest.records import Skip
 from webapp.fleet.models import Cluster
+from webapp.fleet.pipeline_status import disk_budget
 from webapp.fleet.pushed_logs import metrics_spool_of, spool_of
-from webapp.freshness import disk_budget
 from webapp.push.budget import BUDGET
 from webapp.push.models import PushToken
 

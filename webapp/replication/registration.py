@@ -15,8 +15,8 @@ from ingest.uris import BadUri, canonical, is_below
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.lib import scopes
+from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import InputRefused
-from webapp.messages.rendering import localised
 from webapp.replication.models import Replica
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot

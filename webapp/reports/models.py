@@ -5,9 +5,9 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
+from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
 from webapp.lib.uids import new_uid
-from webapp.messages.fields import MessageField, MessagesField
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.querysets import IncidentReportQuerySet
 

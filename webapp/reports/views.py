@@ -17,9 +17,9 @@ from webapp.alerting.models import Alert
 from webapp.incidents.models import Incident
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
+from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import ActionRefused
 from webapp.lib.timeranges import absolute
-from webapp.messages.rendering import localised
 from webapp.reports import orders, report_scope
 from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState

@@ -10,6 +10,7 @@ from webapp.alerting import api_urls as alerting
 from webapp.analyses.api import urlpatterns as analyses_api
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
+from webapp.cleanup.missing_files import api_urls as triage
 from webapp.delivery import api_urls as delivery
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
@@ -23,7 +24,6 @@ from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
 from webapp.site.api_job import JobDetailView
 from webapp.storage import api_urls as storage
-from webapp.triage import api_urls as triage
 from webapp.work import api_urls as work
 
 router = SimpleRouter()

@@ -17,8 +17,8 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.choices import Severity
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.freshness import disk_budget
-from webapp.freshness.status import status
+from webapp.fleet.pipeline_status import disk_budget
+from webapp.fleet.pipeline_status.status import status
 from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import latest
 from webapp.storage.presentation import MISSING

@@ -20,8 +20,8 @@ from webapp.incidents.members import Member
 from webapp.incidents.models import Incident
 from webapp.lib.instants import instant_text
 from webapp.lib.matchers import as_entered
+from webapp.lib.messages.rendering import localised
 from webapp.lib.timeranges import TimeRange
-from webapp.messages.rendering import localised
 from webapp.reports.document import Moment
 
 MOST_OF_A_KIND = 500

@@ -9,7 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from webapp.accounts.authentication import TokenAuthentication
-from webapp.freshness.status import status
+from webapp.fleet.pipeline_status.status import status
 from webapp.lib import scopes
 from webapp.lib.database_watch import why_away
 from webapp.site import exposition

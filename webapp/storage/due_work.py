@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from webapp.config import schedule
-from webapp.freshness import disk_budget
+from webapp.fleet.pipeline_status import disk_budget
 from webapp.storage import namenode_findings
 from webapp.storage.auditing import scheduled_audits, work_keys
 from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Work, register

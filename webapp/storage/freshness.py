@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from webapp.freshness.status import recent_status
+from webapp.fleet.pipeline_status.status import recent_status
 from webapp.lib.badges import Badge, as_far_as_known
 from webapp.storage.badges import CLEANABLE, NOT_AUDITED, NOT_CLEANABLE
 from webapp.storage.models import RootFigures, StorageRoot

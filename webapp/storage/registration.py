@@ -14,7 +14,7 @@ from ingest.storage.roots import Root
 from ingest.uris import BadUri, are_nested, canonical
 from webapp.accounts.models import User
 from webapp.fleet.models import Cluster
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 from webapp.storage.auditing.audit_request import refuse_overlap, spellings
 from webapp.storage.models import StorageRoot
 

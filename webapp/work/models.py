@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from django.db import models
 
+from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import fleet_wide, scoped
-from webapp.messages.fields import MessageField
 from webapp.work.querysets import DueWorkQuerySet
 
 

@@ -16,7 +16,7 @@ from django.db import connection, models
 from ingest.redaction.texts import redact
 from spark_jobs.serving import ServingTable
 from webapp.lib.chunks import chunks
-from webapp.messages.fields import decoded, encoded
+from webapp.lib.messages.fields import decoded, encoded
 from webapp.work.texts import bounded, clean_text, discreet_json, discreet_text, storable
 
 Row = Mapping[str, Any]

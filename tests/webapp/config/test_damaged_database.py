@@ -12,7 +12,7 @@ import pytest
 from tests.installation import Installation
 from tests.migrated import home_with_database
 from tests.webapp.documentation.commands import BLOCK
-from tests.webapp.web.test_front import serving
+from tests.webapp.launch.test_front import serving
 from webapp.site.documentation.places import PAGES
 
 PAGE_BYTES = 4096

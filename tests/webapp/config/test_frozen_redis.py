@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.webapp.launch.test_front import serving, wait_for
 from tests.webapp.pipeline.site import Site, kill
-from tests.webapp.web.test_front import serving, wait_for
 from webapp.config import breaker
 
 WITHIN_S = 2.0

@@ -14,8 +14,8 @@ from django.utils import timezone
 from ingest import log_lines
 from tests.weir_settings import WeirSettings
 from webapp.config.celery import app
+from webapp.launch.access_log import AccessLog
 from webapp.site.views import fleet
-from webapp.web.access_log import AccessLog
 from webapp.work import broker, hints, spark_job
 from webapp.work.hints import Task
 from webapp.work.models import DueWork, PipelineRun

@@ -80,7 +80,7 @@ def test_every_format_can_be_chosen_and_is_documented() -> None:
     )
     table = (PAGES / "alerts.md").read_text().partition("| format | what it is |\n")[2].partition("\n\n")[0]
     named = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-    assert set(FORMATS) == named, "name it in the table of formats in webapp/docs/pages/alerts.md"
+    assert set(FORMATS) == named, "name it in the table of formats in webapp/site/docs/pages/alerts.md"
 
 
 def test_every_format_of_webhooks_has_its_published_schema_and_is_tried_by_what_follows() -> None:

@@ -1,6 +1,6 @@
 """Pictures of the five-minute tour, taken by Chromium of a running demo.
 
-``python -m tests.webapp.documentation.pictures http://127.0.0.1:8000 admin PASSWORD`` writes those of ``webapp/docs/pages/pictures``.
+``python -m tests.webapp.documentation.pictures http://127.0.0.1:8000 admin PASSWORD`` writes those of ``webapp/site/docs/pages/pictures``.
 Start the demo with ``make run`` some ten minutes before, so that its storage was audited and a plan waits for approval.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, TimeoutError, sync_playwright
 
-FOLDER = Path(__file__).parents[3] / "webapp" / "docs" / "pages" / "pictures"
+FOLDER = Path(__file__).parents[3] / "webapp" / "site" / "docs" / "pages" / "pictures"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
 RANGE = "from=now-15m&to=now"

@@ -12,7 +12,7 @@ from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
 from webapp.findings import blind_clusters, weir_behind
 from webapp.findings.models import Finding
-from webapp.freshness import alarms
+from webapp.fleet.pipeline_status import alarms
 from webapp.work.models import DueWork, PipelineAlarm
 
 pytestmark = pytest.mark.django_db

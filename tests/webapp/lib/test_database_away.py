@@ -26,7 +26,7 @@ from psycopg import errors
 from tests.migrated import home_with_database
 from tests.postgresql import killed, migrated_database, postgresql, stopped
 from tests.webapp.config.test_frozen_redis import MAKE
-from tests.webapp.web.test_front import serving, wait_for
+from tests.webapp.launch.test_front import serving, wait_for
 from webapp.config import secrets
 from webapp.config.databases import from_environment
 from webapp.config.environment import PROJECT_DIR

@@ -17,7 +17,7 @@ from webapp.alerting.evaluation import evaluate
 from webapp.delivery.models import Attempt
 from webapp.findings.models import JobJudgement
 from webapp.fleet.models import JobCurrent
-from webapp.freshness import alarms
+from webapp.fleet.pipeline_status import alarms
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
 from webapp.reports.gathering.scope import JobKey, checked

@@ -19,7 +19,7 @@ from webapp.findings import blind_clusters
 from webapp.findings.models import Finding, JobJudgement
 from webapp.fleet.freshness import allowed
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.freshness.status import status
+from webapp.fleet.pipeline_status.status import status
 from webapp.work import keys
 from webapp.work.models import DueWork, Heartbeat
 

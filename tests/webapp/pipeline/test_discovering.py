@@ -16,8 +16,8 @@ from webapp.findings import blind_clusters
 from webapp.findings.models import Finding
 from webapp.fleet.choices import Visibility
 from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster, SourceReading
+from webapp.fleet.pipeline_status import alarms
 from webapp.fleet.sign_ins import JOBMANAGER
-from webapp.freshness import alarms
 from webapp.lib.labels import matched_labels
 from webapp.pipeline import discovering
 from webapp.pipeline.due_work import DISCOVERY_TASK

@@ -19,7 +19,7 @@ from tests.webapp.builders import job
 from webapp.findings import blind_clusters
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent, SourceReading
-from webapp.freshness.status import status as status_of_pipeline
+from webapp.fleet.pipeline_status.status import status as status_of_pipeline
 from webapp.pipeline import discovering
 from webapp.work.models import DueWork
 from webapp.work.perform import perform

@@ -6,8 +6,8 @@ import pytest
 
 from tests.played import of_rule
 from tests.webapp.builders import cluster, finding
+from tests.webapp.cleanup.missing_files.conftest import lost_file, played_audits  # noqa: F401 - fixtures
 from tests.webapp.reports.stories import UID, gather, scope
-from tests.webapp.triage.conftest import lost_file, played_audits  # noqa: F401 - fixtures
 from webapp.fleet.models import JobCurrent
 from webapp.reports import document_json
 from webapp.reports.gathering import missing_files

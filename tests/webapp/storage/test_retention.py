@@ -16,8 +16,8 @@ from tests.spark_jobs.storage.audits import Auditor
 from tests.spark_jobs.storage.recorded_jobs import recorded_jobs
 from tests.storage_trees import lay_out
 from tests.webapp.builders import job
+from tests.webapp.cleanup.missing_files.conftest import AFTER, lost_file, played_audits  # noqa: F401 - fixtures
 from tests.webapp.storage.builders import ROOT, audit, chain, checkpoint_storage, job_storage, root_figures
-from tests.webapp.triage.conftest import AFTER, lost_file, played_audits  # noqa: F401 - fixtures
 from webapp.lib.quantities import duration_text
 from webapp.storage.models import RootFigures
 from webapp.storage.retention import retention

@@ -5,7 +5,7 @@ import webapp.alerting.models.alert
 from django.conf import settings
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
                 ("subject_id", models.CharField(max_length=300)),
                 ("job_name", models.CharField(max_length=300, null=True)),
                 ("subject_kind", models.CharField(max_length=16)),
-                ("subject", webapp.messages.fields.MessageField()),
+                ("subject", webapp.lib.messages.fields.MessageField()),
                 (
                     "severity",
                     models.CharField(
@@ -152,10 +152,10 @@ class Migration(migrations.Migration):
                 ),
                 ("severity_rank", models.PositiveSmallIntegerField()),
                 ("confidence", models.CharField(max_length=16)),
-                ("title", webapp.messages.fields.MessageField()),
-                ("cause", webapp.messages.fields.MessageField()),
-                ("next_step", webapp.messages.fields.MessageField()),
-                ("evidence", webapp.messages.fields.MessagesField(default=list)),
+                ("title", webapp.lib.messages.fields.MessageField()),
+                ("cause", webapp.lib.messages.fields.MessageField()),
+                ("next_step", webapp.lib.messages.fields.MessageField()),
+                ("evidence", webapp.lib.messages.fields.MessagesField(default=list)),
                 ("labels", models.JSONField(default=dict, help_text="besides those that are columns")),
                 (
                     "state",
@@ -172,7 +172,7 @@ class Migration(migrations.Migration):
                 ("resolved_at", models.DateTimeField(null=True)),
                 (
                     "ended_because",
-                    webapp.messages.fields.MessageField(blank=True, help_text="why it ended, where that is not what its rule saw"),
+                    webapp.lib.messages.fields.MessageField(blank=True, help_text="why it ended, where that is not what its rule saw"),
                 ),
                 (
                     "quiet_since",
@@ -303,7 +303,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("who", models.CharField(blank=True, help_text="their name at that time; empty for Weir", max_length=200)),
-                ("comment", webapp.messages.fields.MessageField(blank=True)),
+                ("comment", webapp.lib.messages.fields.MessageField(blank=True)),
                 ("alert", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="events", to="alerting.alert")),
             ],
             options={

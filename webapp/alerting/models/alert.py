@@ -12,9 +12,9 @@ from webapp.alerting.querysets import AlertQuerySet
 from webapp.alerting.told import story_words
 from webapp.findings.choices import Severity
 from webapp.incidents.models import Incident
+from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.lib.uids import new_uid
-from webapp.messages.fields import MessageField, MessagesField
 
 
 def alert_uid() -> str:

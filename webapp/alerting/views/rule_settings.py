@@ -25,10 +25,10 @@ from webapp.findings.choices import Severity
 from webapp.findings.figures import figure_text
 from webapp.findings.models import ThresholdOverride
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import ActionRefused
 from webapp.lib.row_numbers import row_number
 from webapp.lib.translations import gettext_lazy as _
-from webapp.messages.rendering import localised
 
 MOST_LISTED = 500
 SCOPES = ("job", "cluster", "all")

@@ -34,9 +34,9 @@ from webapp.charts.answers import drawn
 from webapp.charts.filesystem_calls import calls_by_second
 from webapp.findings.models import Finding
 from webapp.lib.filter_sets import ListFilters
+from webapp.lib.messages.rendering import localised
 from webapp.lib.query_parameters import Choice
 from webapp.lib.translations import gettext_lazy as _
-from webapp.messages.rendering import localised
 from webapp.storage.namenode_findings import open_findings
 from webapp.storage.namenodes import NameNode
 

@@ -24,9 +24,9 @@ from webapp.analyses.registry import fleet_analysis
 from webapp.analyses.resources.lookup import BY, FleetResources, groupings, look_up_fleet
 from webapp.charts.resources import configured_and_used
 from webapp.lib.filter_sets import ListFilters
+from webapp.lib.messages.rendering import localised
 from webapp.lib.query_parameters import Text
 from webapp.lib.translations import gettext_lazy as _
-from webapp.messages.rendering import localised
 
 CHARTED = 20
 UNREADABLE = message("The lake could not be read")

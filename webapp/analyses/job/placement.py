@@ -22,7 +22,7 @@ from webapp.analyses.placement.lookup import look_up_placement
 from webapp.analyses.registry import analysis
 from webapp.charts.placement import tasks_by_taskmanager
 from webapp.fleet.models import JobCurrent
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 
 LABELS = {
     NOW: message("Observed"),

@@ -26,8 +26,8 @@ from webapp.charts.resources import configured_and_used
 from webapp.fleet.models import JobCurrent
 from webapp.hosts.memory_budget import BUSY_GC_RATIO, HEAP, MANAGED, OVERHEAD, MemoryPart
 from webapp.lib.flink_values import size_bytes
+from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import binary_text
-from webapp.messages.rendering import localised
 
 STATE_WORDS = {
     "tight": message("tight"),

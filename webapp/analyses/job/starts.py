@@ -28,7 +28,7 @@ from webapp.charts.starts import phases_by_start
 from webapp.fleet.models import JobCurrent
 from webapp.lib import shown_zone
 from webapp.lib.instants import day_and_clock_text
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 from webapp.profiles.models import StartingThread
 
 SHOWN = 12

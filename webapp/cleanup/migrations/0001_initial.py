@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -50,10 +50,10 @@ class Migration(migrations.Migration):
                 ("bytes", models.BigIntegerField(null=True)),
                 (
                     "summary",
-                    webapp.messages.fields.MessagesField(default=dict, help_text="of the manifest: roots, what was withheld and why"),
+                    webapp.lib.messages.fields.MessagesField(default=dict, help_text="of the manifest: roots, what was withheld and why"),
                 ),
                 ("progress", models.JSONField(default=dict, help_text="verb → files and bytes by outcome")),
-                ("trouble", webapp.messages.fields.MessageField(blank=True, help_text="why it was not made, or stopped")),
+                ("trouble", webapp.lib.messages.fields.MessageField(blank=True, help_text="why it was not made, or stopped")),
                 ("created_at", models.DateTimeField()),
                 ("created_name", models.CharField(help_text="their name at that time", max_length=200)),
                 ("expires_at", models.DateTimeField()),

@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
                 ("owner_email", models.EmailField(blank=True, help_text="notified when Weir disables the endpoint", max_length=254)),
                 ("enabled", models.BooleanField(default=True)),
                 ("disabled_at", models.DateTimeField(editable=False, null=True)),
-                ("disabled_reason", webapp.messages.fields.MessageField(blank=True, editable=False)),
+                ("disabled_reason", webapp.lib.messages.fields.MessageField(blank=True, editable=False)),
                 ("failures", models.PositiveIntegerField(default=0, editable=False, help_text="attempts in a row")),
                 ("failing_since", models.DateTimeField(editable=False, null=True)),
                 ("last_delivered_at", models.DateTimeField(editable=False, null=True)),

@@ -9,8 +9,8 @@ from webapp.config import encryption
 from webapp.delivery.choices import FormatName
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.matchers import Matcher, from_json
+from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import fleet_wide
-from webapp.messages.fields import MessageField
 
 
 @fleet_wide()

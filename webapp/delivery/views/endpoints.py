@@ -19,7 +19,7 @@ from webapp.delivery.formats import weir
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.forms import EndpointForm
 from webapp.delivery.models import Delivery, Endpoint
-from webapp.freshness.status import recent_status
+from webapp.fleet.pipeline_status.status import recent_status
 from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.matchers import as_entered, as_lines
 from webapp.lib.refusals import ActionRefused, InputRefused

@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -29,13 +29,13 @@ class Migration(migrations.Migration):
                 ("state", models.CharField(choices=[("open", "open"), ("closed", "closed")], default="open", max_length=16)),
                 ("subject_kind", models.CharField(max_length=16)),
                 ("subject_id", models.CharField(max_length=300)),
-                ("subject", webapp.messages.fields.MessageField()),
-                ("title", webapp.messages.fields.MessageField()),
-                ("cause", webapp.messages.fields.MessageField()),
-                ("next_step", webapp.messages.fields.MessageField()),
-                ("evidence", webapp.messages.fields.MessagesField(default=list)),
-                ("related", webapp.messages.fields.MessagesField(default=list)),
-                ("data", webapp.messages.fields.MessagesField(default=dict)),
+                ("subject", webapp.lib.messages.fields.MessageField()),
+                ("title", webapp.lib.messages.fields.MessageField()),
+                ("cause", webapp.lib.messages.fields.MessageField()),
+                ("next_step", webapp.lib.messages.fields.MessageField()),
+                ("evidence", webapp.lib.messages.fields.MessagesField(default=list)),
+                ("related", webapp.lib.messages.fields.MessagesField(default=list)),
+                ("data", webapp.lib.messages.fields.MessagesField(default=dict)),
                 ("first_seen", models.DateTimeField()),
                 ("last_seen", models.DateTimeField()),
                 ("closed_at", models.DateTimeField(null=True)),
@@ -78,13 +78,13 @@ class Migration(migrations.Migration):
                 ("severity", models.CharField(max_length=16)),
                 ("confidence", models.CharField(max_length=16)),
                 ("subject_kind", models.CharField(max_length=16)),
-                ("subject", webapp.messages.fields.MessageField()),
-                ("title", webapp.messages.fields.MessageField()),
-                ("cause", webapp.messages.fields.MessageField()),
-                ("next_step", webapp.messages.fields.MessageField()),
-                ("evidence", webapp.messages.fields.MessagesField()),
-                ("related", webapp.messages.fields.MessagesField()),
-                ("data", webapp.messages.fields.MessagesField()),
+                ("subject", webapp.lib.messages.fields.MessageField()),
+                ("title", webapp.lib.messages.fields.MessageField()),
+                ("cause", webapp.lib.messages.fields.MessageField()),
+                ("next_step", webapp.lib.messages.fields.MessageField()),
+                ("evidence", webapp.lib.messages.fields.MessagesField()),
+                ("related", webapp.lib.messages.fields.MessagesField()),
+                ("data", webapp.lib.messages.fields.MessagesField()),
                 ("as_of", models.DateTimeField()),
             ],
             options={
@@ -107,7 +107,7 @@ class Migration(migrations.Migration):
                 ("judged_to", models.DateTimeField()),
                 ("windows", models.JSONField()),
                 ("covered", models.JSONField(default=list, help_text="judged minutes of all its life")),
-                ("unknowns", webapp.messages.fields.MessagesField()),
+                ("unknowns", webapp.lib.messages.fields.MessagesField()),
                 ("as_of", models.DateTimeField()),
             ],
             options={
@@ -122,7 +122,7 @@ class Migration(migrations.Migration):
                 ("job_id", models.CharField(blank=True, max_length=64)),
                 ("rule", models.CharField(max_length=64)),
                 ("subject_id", models.CharField(max_length=300)),
-                ("title", webapp.messages.fields.MessageField()),
+                ("title", webapp.lib.messages.fields.MessageField()),
                 ("first_seen", models.DateTimeField()),
                 ("withdrawn_at", models.DateTimeField()),
             ],

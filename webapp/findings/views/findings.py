@@ -31,9 +31,9 @@ from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.instants import drawable
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
+from webapp.lib.messages.rendering import localised
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
-from webapp.messages.rendering import localised
 from webapp.profiles.flame_graph import flame_graph_of
 
 PAGE_SIZE = 50

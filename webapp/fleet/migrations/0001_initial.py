@@ -6,7 +6,7 @@ import django.db.models.functions.comparison
 import webapp.fleet.validators
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ("removed_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "because",
-                    webapp.messages.fields.MessageField(
+                    webapp.lib.messages.fields.MessageField(
                         blank=True, help_text="what happened, behind the name of the cluster; empty: somebody removed it"
                     ),
                 ),
@@ -39,11 +39,11 @@ class Migration(migrations.Migration):
                 ("due_at", models.DateTimeField(help_text="when it is read next")),
                 ("last_read_at", models.DateTimeField(null=True)),
                 ("last_success_at", models.DateTimeField(null=True)),
-                ("last_error", webapp.messages.fields.MessageField(null=True)),
+                ("last_error", webapp.lib.messages.fields.MessageField(null=True)),
                 ("clusters", models.PositiveIntegerField(help_text="listed at the last success", null=True)),
                 (
                     "refused",
-                    webapp.messages.fields.MessagesField(
+                    webapp.lib.messages.fields.MessagesField(
                         default=list, help_text="the first of what was listed and is not followed, with the reason"
                     ),
                 ),
@@ -124,7 +124,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "log_store_error",
-                    webapp.messages.fields.MessageField(
+                    webapp.lib.messages.fields.MessageField(
                         editable=False, help_text="why its store of logs could not be read in the last cycle", null=True
                     ),
                 ),
@@ -287,7 +287,7 @@ class Migration(migrations.Migration):
                 ("history_read_to", models.DateTimeField(editable=False, help_text="back to when its Prometheus was read", null=True)),
                 ("history_begun_at", models.DateTimeField(editable=False, help_text="from when on backwards", null=True)),
                 ("history_wanted_from", models.DateTimeField(editable=False, help_text="back to when it is to be read", null=True)),
-                ("last_error", webapp.messages.fields.MessageField(editable=False, null=True)),
+                ("last_error", webapp.lib.messages.fields.MessageField(editable=False, null=True)),
                 ("last_requests", models.PositiveIntegerField(editable=False, null=True)),
                 ("last_skips", models.PositiveIntegerField(editable=False, null=True)),
                 ("jobs_seen", models.PositiveIntegerField(editable=False, null=True)),
@@ -301,17 +301,19 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "sampling_reason",
-                    webapp.messages.fields.MessageField(blank=True, editable=False, help_text="why that is slower than asked for"),
+                    webapp.lib.messages.fields.MessageField(blank=True, editable=False, help_text="why that is slower than asked for"),
                 ),
                 (
                     "sees",
-                    webapp.messages.fields.MessagesField(
+                    webapp.lib.messages.fields.MessagesField(
                         blank=True, default=list, editable=False, help_text="what the last connection test could read"
                     ),
                 ),
                 (
                     "misses",
-                    webapp.messages.fields.MessagesField(blank=True, default=list, editable=False, help_text="what it could not, and why"),
+                    webapp.lib.messages.fields.MessagesField(
+                        blank=True, default=list, editable=False, help_text="what it could not, and why"
+                    ),
                 ),
             ],
             options={
@@ -328,7 +330,7 @@ class Migration(migrations.Migration):
                 ("at", models.DateTimeField()),
                 ("kind", models.CharField(max_length=64)),
                 ("subject", models.CharField(max_length=300)),
-                ("label", webapp.messages.fields.MessageField(null=True)),
+                ("label", webapp.lib.messages.fields.MessageField(null=True)),
                 ("detail", models.JSONField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],

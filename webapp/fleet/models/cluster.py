@@ -26,10 +26,10 @@ from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
 from webapp.fleet.scoped_reading import require_same_reading
 from webapp.fleet.validators import are_label_matchers, is_tenant, is_time_zone, is_web_url
+from webapp.lib.messages.fields import MessageField, MessagesField
+from webapp.lib.messages.rendering import localised
 from webapp.lib.scoped_rows import scoped
 from webapp.lib.translations import gettext_lazy as _
-from webapp.messages.fields import MessageField, MessagesField
-from webapp.messages.rendering import localised
 
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
 """Of the fields that people enter, those that change how something is read, not what."""

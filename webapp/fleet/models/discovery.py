@@ -5,8 +5,8 @@ from typing import ClassVar
 from django.db import models
 
 from webapp.fleet.querysets import SourceReadingQuerySet
+from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide
-from webapp.messages.fields import MessageField, MessagesField
 
 
 @fleet_wide()

@@ -15,8 +15,8 @@ from webapp.fleet.choices import LogStoreKind, LogStoreSignIn, LogStoreState
 from webapp.fleet.querysets import silence_allowed
 from webapp.fleet.validators import is_index_pattern, is_log_selector, is_tenant, is_web_url
 from webapp.lib.badges import Badge
+from webapp.lib.messages.fields import MessageField
 from webapp.lib.translations import gettext_lazy as _
-from webapp.messages.fields import MessageField
 
 MOST_BACKFILL_H = 720
 """Loki answers for no longer range by default (``max_query_length``)."""

@@ -5,7 +5,7 @@ import webapp.incidents.models
 from django.conf import settings
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ("job_id", models.CharField(blank=True, max_length=64)),
                 ("job_name", models.CharField(max_length=300, null=True)),
                 ("rule", models.CharField(max_length=64)),
-                ("title", webapp.messages.fields.MessageField()),
+                ("title", webapp.lib.messages.fields.MessageField()),
                 (
                     "severity",
                     models.CharField(

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ("state", models.CharField(max_length=16)),
                 ("deploying_at", models.DateTimeField(help_text="its deployment began")),
                 ("at", models.DateTimeField(help_text="by the JobManager's clock; the dump followed at once")),
-                ("sentence", webapp.messages.fields.MessageField(help_text="what the thread did")),
+                ("sentence", webapp.lib.messages.fields.MessageField(help_text="what the thread did")),
                 ("frames", models.JSONField(default=list)),
             ],
             options={
@@ -53,11 +53,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("answered_at", models.DateTimeField(null=True)),
-                ("note", webapp.messages.fields.MessageField(blank=True, help_text="why there is no dump")),
+                ("note", webapp.lib.messages.fields.MessageField(blank=True, help_text="why there is no dump")),
                 ("taken_at", models.DateTimeField(null=True)),
-                ("threads", webapp.messages.fields.MessagesField(default=list)),
+                ("threads", webapp.lib.messages.fields.MessagesField(default=list)),
                 ("threads_left_out", models.BigIntegerField(default=0)),
-                ("deadlocks", webapp.messages.fields.MessagesField(default=list, help_text="sentences")),
+                ("deadlocks", webapp.lib.messages.fields.MessagesField(default=list, help_text="sentences")),
             ],
             options={
                 "indexes": [
@@ -95,13 +95,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("answered_at", models.DateTimeField(null=True)),
-                ("note", webapp.messages.fields.MessageField(blank=True, help_text="why there is no graph")),
+                ("note", webapp.lib.messages.fields.MessageField(blank=True, help_text="why there is no graph")),
                 ("sampled_at", models.DateTimeField(null=True)),
                 ("subtask", models.BigIntegerField(help_text="0-based; null: all of the vertex", null=True)),
                 ("samples", models.BigIntegerField(null=True)),
                 ("method", models.TextField(blank=True, help_text="of the job's own code, the one with most samples")),
                 ("method_samples", models.BigIntegerField(null=True)),
-                ("sentence", webapp.messages.fields.MessageField(blank=True)),
+                ("sentence", webapp.lib.messages.fields.MessageField(blank=True)),
                 ("frames", models.JSONField(default=list)),
                 ("frames_left_out", models.BigIntegerField(default=0)),
             ],

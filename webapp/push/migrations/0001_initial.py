@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
                 ("skipped", models.PositiveBigIntegerField(default=0, editable=False, help_text="records that are no line of a log")),
                 (
                     "last_problem",
-                    webapp.messages.fields.MessageField(
+                    webapp.lib.messages.fields.MessageField(
                         blank=True, editable=False, help_text="why records were skipped or a request was refused, last"
                     ),
                 ),

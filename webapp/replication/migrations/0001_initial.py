@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 ("changed_at", models.DateTimeField(help_text="of the last order", null=True)),
                 ("changed_name", models.CharField(blank=True, help_text="who gave the last order", max_length=200)),
                 ("tried_at", models.DateTimeField(help_text="end of the last try", null=True)),
-                ("trouble", webapp.messages.fields.MessageField(blank=True, help_text="why the last try failed")),
+                ("trouble", webapp.lib.messages.fields.MessageField(blank=True, help_text="why the last try failed")),
                 ("checkpoint_id", models.BigIntegerField(null=True)),
                 (
                     "triggered_at",

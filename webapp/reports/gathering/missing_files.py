@@ -1,14 +1,14 @@
 """Files that restores of one job did not find in the time of a report, each with its triage."""
 
 from ingest.uris import BadUri
+from webapp.cleanup.missing_files.causes import RULED_OUT
+from webapp.cleanup.missing_files.missing_file import Triage, triage
+from webapp.cleanup.missing_files.words import LABELS, VERDICTS, summary
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
 from webapp.reports.document import ReportedMissingFile
 from webapp.reports.gathering.scope import ReportScope
-from webapp.triage.causes import RULED_OUT
-from webapp.triage.missing_file import Triage, triage
-from webapp.triage.words import LABELS, VERDICTS, summary
 
 RULE = "restore.missing_file"
 MOST_FILES = 3

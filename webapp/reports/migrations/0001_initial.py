@@ -5,7 +5,7 @@ import webapp.reports.models
 from django.conf import settings
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                         choices=[("incident", "incident report"), ("digest", "fleet digest")], default="incident", max_length=16
                     ),
                 ),
-                ("title", webapp.messages.fields.MessageField(blank=True)),
+                ("title", webapp.lib.messages.fields.MessageField(blank=True)),
                 (
                     "jobs",
                     models.JSONField(blank=True, default=list, help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest"),
@@ -57,13 +57,13 @@ class Migration(migrations.Migration):
                 ("progress", models.PositiveSmallIntegerField(default=0, help_text="0 … 100")),
                 ("step", models.CharField(blank=True, help_text="what is being done, in words", max_length=200)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
-                ("error", webapp.messages.fields.MessageField(blank=True)),
+                ("error", webapp.lib.messages.fields.MessageField(blank=True)),
                 (
                     "tone",
                     models.CharField(blank=True, help_text="crit, warn, ok or unknown: the verdict of its first screen", max_length=16),
                 ),
-                ("document", webapp.messages.fields.MessagesField(blank=True, null=True)),
-                ("without_pdf", webapp.messages.fields.MessageField(blank=True, help_text="why there is no PDF")),
+                ("document", webapp.lib.messages.fields.MessagesField(blank=True, null=True)),
+                ("without_pdf", webapp.lib.messages.fields.MessageField(blank=True, help_text="why there is no PDF")),
                 (
                     "digest_of",
                     models.DateTimeField(blank=True, help_text="end of the week that an automatic digest covers", null=True, unique=True),

@@ -6,7 +6,7 @@ from django.utils.translation import gettext
 
 from webapp.lib.filters import words
 from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 from webapp.reports.document import Document, Moment, Point, ReportedFinding
 from webapp.reports.presentation import PresentedReport, shown
 from webapp.reports.renderers.markdown_job import job_lines

@@ -6,9 +6,9 @@ from django.utils.translation import gettext
 
 from webapp.lib.filters import words
 from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
+from webapp.lib.messages.rendering import localised
 from webapp.lib.outage import Outage
 from webapp.lib.quantities import bytes_text, count_text, duration_text
-from webapp.messages.rendering import localised
 from webapp.reports.document import JobStory, ReportedMissingFile, ReportedStart
 from webapp.reports.presentation import PresentedReport
 from webapp.reports.renderers.markdown_parts import block, code, part, plain, shown_table, table, told

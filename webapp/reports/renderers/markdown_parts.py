@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from django.utils.translation import gettext
 
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 from webapp.reports.document import Table
 from webapp.reports.presentation import PresentedReport
 

@@ -2,5 +2,5 @@
 
 from webapp.config.environment import PROJECT_DIR
 
-FOLDER = PROJECT_DIR / "webapp" / "docs"
+FOLDER = PROJECT_DIR / "webapp" / "site" / "docs"
 PAGES, SITE = FOLDER / "pages", FOLDER / "site"

@@ -1,4 +1,4 @@
-"""Every setting: its meaning by the table in ``webapp/docs/settings.md``, what it may be by whoever reads it."""
+"""Every setting: its meaning by the table in ``webapp/site/docs/settings.md``, what it may be by whoever reads it."""
 
 import dataclasses
 import re

@@ -18,7 +18,7 @@ from spark_jobs.diagnosis.samples import rule_kind
 from webapp.checkpoints.reasons import in_words
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filters import words
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
 from webapp.site.palette.hosts import host_address
 

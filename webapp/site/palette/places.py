@@ -7,7 +7,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.lib import scopes
-from webapp.messages.rendering import localised
+from webapp.lib.messages.rendering import localised
 from webapp.site.menu import MENU
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
 

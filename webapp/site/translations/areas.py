@@ -10,11 +10,9 @@ from webapp.site.translations.extraction import Message, of_code, of_template
 
 LANGUAGE = "zh_Hans"
 FLOOR = "lib"
+"""Also the area of the messages of ``ingest`` and ``spark_jobs``."""
 OF_FOLDER = {"": FLOOR, "api": FLOOR, "rules": "findings", "documentation": "site", "palette": "site"}
 """Folders of templates that belong to no package of their name; templates beside the folders are of the floor."""
-
-WITHOUT_DJANGO = "messages"
-"""The area of what ``ingest`` and ``spark_jobs`` say."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Area:
         for path in sorted((PROJECT_DIR / "webapp" / self.name).rglob("*.py")):
             if "migrations" not in path.parts:
                 yield from of_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
-        if self.name == WITHOUT_DJANGO:
+        if self.name == FLOOR:
             for path in sorted(path for folder in ("ingest", "spark_jobs") for path in (PROJECT_DIR / folder).rglob("*.py")):
                 yield from of_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
         if self.name == "findings":

@@ -7,6 +7,7 @@ from django.shortcuts import render
 
 from spark_jobs.serving import CHECKPOINT_FACT
 from webapp.alerting.job_alerts import open_alerts
+from webapp.analyses.registry import all_analyses
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.filters import JobCheckpointFilters
@@ -64,6 +65,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "job": view.job,
         "time_range": view.time_range,
         "range_query": view.range_query,
+        "analyses": all_analyses().values(),
         "attempts": attempts,
         "other_attempts": [(other, job_badge(other.state)) for other in attempts.others],
         "counts": facts_of.outcome_counts(facts),

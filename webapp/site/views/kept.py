@@ -12,7 +12,7 @@ from django.utils.translation import gettext, ngettext
 
 from ingest.lake.store import KEEP_REPLACED_FILES
 from webapp.config.row_retention import audit, notable, routine, runs, sums
-from webapp.freshness import disk_budget
+from webapp.fleet.pipeline_status import disk_budget
 from webapp.lib.exports import export_response
 from webapp.lib.translations import gettext_lazy as _
 from webapp.pipeline import retention

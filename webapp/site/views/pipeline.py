@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from webapp.fleet.log_stores import log_stores
 from webapp.fleet.models import SourceReading
+from webapp.fleet.pipeline_status.status import status
 from webapp.fleet.unread_lines import unread_lines
-from webapp.freshness.status import status
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.work.badges import run_badge

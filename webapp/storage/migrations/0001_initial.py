@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -52,11 +52,11 @@ class Migration(migrations.Migration):
                 ("files_kept", models.BooleanField(default=True, help_text="its verdicts by file are still on disk")),
                 (
                     "withheld",
-                    webapp.messages.fields.MessagesField(
+                    webapp.lib.messages.fields.MessagesField(
                         blank=True, default=dict, help_text="root → why its attestation does not count this time"
                     ),
                 ),
-                ("error", webapp.messages.fields.MessageField(blank=True)),
+                ("error", webapp.lib.messages.fields.MessageField(blank=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("finished_at", models.DateTimeField(blank=True, null=True)),
                 (
@@ -308,7 +308,7 @@ class Migration(migrations.Migration):
                 ("subject", models.CharField(max_length=1000)),
                 ("reason", models.CharField(max_length=64)),
                 ("root", models.CharField(max_length=1000)),
-                ("detail", webapp.messages.fields.MessageField(null=True)),
+                ("detail", webapp.lib.messages.fields.MessageField(null=True)),
                 (
                     "audit",
                     models.ForeignKey(
@@ -333,7 +333,7 @@ class Migration(migrations.Migration):
                     "result",
                     models.JSONField(blank=True, help_text="root → what would be deleted and which restores would break", null=True),
                 ),
-                ("error", webapp.messages.fields.MessageField(blank=True)),
+                ("error", webapp.lib.messages.fields.MessageField(blank=True)),
                 ("asked_at", models.DateTimeField(auto_now_add=True)),
                 ("finished_at", models.DateTimeField(blank=True, null=True)),
                 (

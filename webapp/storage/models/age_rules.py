@@ -2,8 +2,8 @@
 
 from django.db import models
 
+from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import fleet_wide
-from webapp.messages.fields import MessageField
 from webapp.storage.choices import SimulationState
 from webapp.storage.models.columns import OfAudit
 

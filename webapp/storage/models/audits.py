@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from django.db import models
 
+from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide
-from webapp.messages.fields import MessageField, MessagesField
 from webapp.storage.choices import AuditPurpose, AuditState
 from webapp.storage.querysets import StorageAuditQuerySet
 

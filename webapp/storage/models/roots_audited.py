@@ -2,8 +2,8 @@
 
 from django.db import models
 
+from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import scoped_as
-from webapp.messages.fields import MessageField
 from webapp.storage.models.columns import URI_LENGTH, Amplified, OfAudit, VerdictCounts
 
 

@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import webapp.messages.fields
+import webapp.lib.messages.fields
 
 
 class Migration(migrations.Migration):
@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
                 ("last_started_at", models.DateTimeField(null=True)),
                 ("last_finished_at", models.DateTimeField(null=True)),
                 ("last_success_at", models.DateTimeField(null=True)),
-                ("last_error", webapp.messages.fields.MessageField(null=True)),
+                ("last_error", webapp.lib.messages.fields.MessageField(null=True)),
                 (
                     "request_id",
                     models.CharField(default="", help_text="of the request that made it due; the next run takes it over", max_length=64),
@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("code", models.CharField(max_length=64)),
                 ("subject", models.CharField(max_length=150)),
-                ("detail", webapp.messages.fields.MessageField()),
+                ("detail", webapp.lib.messages.fields.MessageField()),
                 ("since", models.DateTimeField()),
                 ("cleared_at", models.DateTimeField(null=True)),
             ],
@@ -113,7 +113,7 @@ class Migration(migrations.Migration):
                 ("duration_ms", models.BigIntegerField(null=True)),
                 ("counts", models.JSONField(default=dict)),
                 ("log_tail", models.TextField(blank=True, help_text="last 64 KiB at most, credentials removed")),
-                ("error", webapp.messages.fields.MessageField(null=True)),
+                ("error", webapp.lib.messages.fields.MessageField(null=True)),
                 ("manifest_path", models.CharField(max_length=1000, null=True)),
                 (
                     "request_id",
@@ -142,7 +142,7 @@ class Migration(migrations.Migration):
                 ("changed", models.JSONField(default=dict, help_text="serving table → rows it changed")),
                 (
                     "restarted",
-                    webapp.messages.fields.MessageField(
+                    webapp.lib.messages.fields.MessageField(
                         help_text="why the lake counts as unread from here on; such a row stands for no run", null=True
                     ),
                 ),
@@ -168,7 +168,7 @@ class Migration(migrations.Migration):
                 ("subject", models.CharField(max_length=300)),
                 ("reason", models.CharField(max_length=64)),
                 ("source", models.CharField(max_length=32, null=True)),
-                ("detail", webapp.messages.fields.MessageField(null=True)),
+                ("detail", webapp.lib.messages.fields.MessageField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],
             options={

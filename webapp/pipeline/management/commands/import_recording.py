@@ -11,8 +11,8 @@ from ingest.errors import IngestError
 from ingest.recordings.importer import import_recording
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import Cluster
+from webapp.fleet.pipeline_status import disk_budget
 from webapp.fleet.registration import AlreadyRegistered, fingerprint, recording_cluster
-from webapp.freshness import disk_budget
 from webapp.work.lake import commits, lake
 
 

@@ -1,0 +1,54 @@
+"""Say whose a missing file was, who needs it and what may have deleted it."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from ingest.uris import BadUri
+from webapp.cleanup.missing_files.api.views import as_document
+from webapp.cleanup.missing_files.missing_file import Triage, triage
+from webapp.cleanup.missing_files.words import LABELS, VERDICTS, summary
+from webapp.config.preparation import PreparedCommand
+from webapp.lib.printing import print_document, print_lines
+
+
+class Command(PreparedCommand):
+    help = (
+        "Say of a file that a restore did not find whose directory it was in, which checkpoints and operators need it, when an audit last "
+        "listed it, and what may have deleted it. Nothing in the storage is changed. Exit code 0, 2 where no file is named."
+    )
+    refusals = (BadUri,)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", metavar="PATH", help="as Flink names it, or the line of the exception")
+        parser.add_argument("--json", action="store_true", help="one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = triage(options["path"])
+        if options["json"]:
+            print_document(self.stdout, as_document(found))
+        else:
+            print_lines(self.stdout, _words(found))
+
+
+def _words(found: Triage) -> Iterator[str]:
+    yield found.path
+    yield summary(found).word
+    if found.owner:
+        known = (
+            f"{found.owner.name or ''} on {found.owner.cluster}, {found.owner.state}"
+            if found.owner.cluster
+            else "not reported by any cluster"
+        )
+        yield f"  in the directory of  {found.owner.job_id} ({known})"
+    yield f"  last listed          {found.seen.as_of.isoformat() if found.seen else 'by no audit whose list is kept'}"
+    yield f"  gone by              {found.gone_by.isoformat() if found.gone_by else 'not known'}"
+    for one in found.referrers:
+        ended = {True: "ended", False: "has not ended", None: "not known whether it ended"}[one.ended]
+        yield f"  needed by            {one.metadata_path} (job {one.job_name or one.job_id or 'not known'}: {ended})"
+    for handle in found.handles:
+        yield f"    operator           {handle.operator or handle.operator_id}, subtask {handle.subtask}, {handle.kind}"
+    for cause in found.causes:
+        yield f"  {VERDICTS[cause.verdict].word!s:<20} {LABELS[cause.key]}: {cause.because}"
+    for line in found.unknown:
+        yield f"  ? {line}"

@@ -1,0 +1,7 @@
+"""Address of the triage of a missing file, which is a parameter: paths hold slashes."""
+
+from django.urls import path
+
+from webapp.cleanup.missing_files import views
+
+urlpatterns = [path("storage/missing-file/", views.missing_file, name="missing-file")]

@@ -1,0 +1,27 @@
+"""The triage of one missing file, or the form that asks which."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from ingest.uris import BadUri
+from webapp.cleanup.missing_files.missing_file import triage
+from webapp.cleanup.missing_files.words import LABELS, VERDICTS, summary
+from webapp.storage.views.parameters import parameter
+
+
+@require_GET
+def missing_file(request: HttpRequest) -> HttpResponse:
+    """``path`` is the file, or the exception that names it."""
+    written = parameter(request, "path").strip()
+    context: dict[str, object] = {"written": written}
+    status = 200
+    if written:
+        try:
+            found = triage(written)
+        except BadUri as error:
+            context["refused"], status = str(error), 404
+        else:
+            causes = [(VERDICTS[one.verdict], LABELS[one.key], one.because) for one in found.causes]
+            context |= {"triage": found, "summary": summary(found), "causes": causes}
+    return render(request, "cleanup/missing_file.html", context, status=status)

@@ -1,0 +1,128 @@
+"""Does Weir itself run? Read from the rows, so that the answer needs no worker: a dead one cannot report its death."""
+
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+
+from ingest.messages import message
+from webapp.config import schedule
+from webapp.fleet.freshness import LEAST_CYCLE_S, MISSED_CYCLES
+from webapp.fleet.models import SourceReading
+from webapp.fleet.pipeline_status.problems import Problem
+from webapp.lib.instants import utc_text
+from webapp.work.models import DueWork, Heartbeat, PipelineAlarm
+from webapp.work.registry import work_of
+
+SLACK = timedelta(seconds=2 * schedule.TICK_S)
+TICK = "tick"
+SILENCE = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
+UNREAD_FOR = timedelta(seconds=60)
+"""A source of clusters that is deployed anew is no problem."""
+
+
+def problems(now: datetime) -> list[Problem]:
+    """Everything that is wrong now, most basic first. Empty also where nothing was ever started."""
+    rows = list(DueWork.objects.all())
+    if not rows:
+        return []
+    tick = Heartbeat.objects.filter(name=TICK).first()
+    found = []
+    if tick is None or abs(now - tick.at) > SILENCE:
+        at = utc_text(tick.at) if tick else ""
+        found.append(
+            Problem(
+                "beat.silent",
+                TICK,
+                message("Nothing was scheduled since {at:name}: is the beat running, and a worker of queue default?", at=at)
+                if at
+                else message("Nothing was scheduled yet: is the beat running, and a worker of queue default?"),
+            )
+        )
+    taken_at = _taken_at(rows, now)
+    for row in rows:
+        problem = _problem_of(row, taken_at.get(_queue_of(row)), now)
+        if problem:
+            found.append(problem)
+    return found + [
+        Problem(
+            "source.unreadable",
+            source.name,
+            message("Its clusters stay as they were last listed. {last_error:text}", last_error=str(source.last_error)),
+        )
+        for source in (SourceReading.objects.failing(now - UNREAD_FOR) if settings.WEIR.sources else ())
+    ]
+
+
+def note_tick(now: datetime) -> None:
+    """That beat and a worker live, and since when without a break."""
+    last = Heartbeat.objects.filter(name=TICK).first()
+    goes_on = last is not None and abs(now - last.at) <= SILENCE
+    since = last.since if last is not None and goes_on and last.since else now
+    Heartbeat.objects.update_or_create(name=TICK, defaults={"at": now, "since": since})
+
+
+def _taken_at(rows: list[DueWork], now: datetime) -> dict[str, datetime]:
+    """By queue, when its worker last took up or ended something; now while it holds something."""
+    found: dict[str, datetime] = {}
+    for row in rows:
+        signs = [now] if row.is_held(now) else [row.last_started_at, row.last_finished_at]
+        queue = _queue_of(row)
+        found[queue] = max([found.get(queue, datetime.min.replace(tzinfo=UTC)), *filter(None, signs)])
+    return found
+
+
+def _queue_of(row: DueWork) -> str:
+    """ "" of a key that no feature knows any more; the next tick removes its row."""
+    try:
+        return work_of(row.key).task.queue
+    except ValueError:
+        return ""
+
+
+def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) -> Problem | None:
+    interval_s = max(row.interval_s, LEAST_CYCLE_S)
+    allowed = timedelta(seconds=MISSED_CYCLES * interval_s) + SLACK
+    if row.failures >= MISSED_CYCLES:
+        return Problem(
+            "work.failing",
+            row.key,
+            message(
+                "It failed {failures:name} times in a row: {last_error:text}", failures=str(row.failures), last_error=str(row.last_error)
+            ),
+        )
+    # A queue that takes up nothing is silent for all its work, also for what is done once a day.
+    is_silent = queue_taken_at is not None and queue_taken_at < now - SILENCE
+    if not row.is_held(now) and row.next_attempt_at < now - (SILENCE if is_silent else allowed):
+        queue = _queue_of(row)
+        return Problem(
+            "work.waiting",
+            row.key,
+            message(
+                "It is due since {next_attempt_at:name} and nobody takes it up: is a worker of queue {queue:name} running?",
+                next_attempt_at=utc_text(row.next_attempt_at),
+                queue=queue,
+            ),
+        )
+    began = row.last_success_at or row.last_started_at
+    if began is not None and row.is_held(now) and began < now - allowed - timedelta(seconds=interval_s * MISSED_CYCLES):
+        return Problem(
+            "work.slow",
+            row.key,
+            message("Its last success was at {began:name}; the present run takes long.", began=utc_text(began)),
+        )
+    return None
+
+
+def record_alarms(found: list[Problem], now: datetime) -> None:
+    """Open an alarm for every new problem, clear those that are over; what stays keeps its begin."""
+    standing = {(alarm.code, alarm.subject): alarm for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)}
+    present = {(problem.code, problem.subject) for problem in found}
+    for problem in found:
+        alarm = standing.get((problem.code, problem.subject))
+        if alarm is None:
+            row = PipelineAlarm(code=problem.code, subject=problem.subject, detail=problem.detail, since=now)
+            PipelineAlarm.objects.bulk_create([row], ignore_conflicts=True)
+        elif alarm.detail != problem.detail:
+            PipelineAlarm.objects.filter(pk=alarm.pk).update(detail=problem.detail)
+    over = [alarm.pk for key, alarm in standing.items() if key not in present]
+    PipelineAlarm.objects.filter(pk__in=over).update(cleared_at=now)

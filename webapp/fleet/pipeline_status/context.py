@@ -1,0 +1,13 @@
+"""How fresh the data is, for the footer of every page."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from webapp.fleet.pipeline_status.status import recent_status
+
+
+def pipeline_status(request: HttpRequest) -> dict[str, Any]:
+    """``pipeline_status`` in templates; asked for only where a template uses it."""
+    return {"pipeline_status": SimpleLazyObject(recent_status)}

@@ -1,0 +1,83 @@
+"""Weir stops taking in before it fills a disk, says so, and goes on by itself when there is room again.
+
+What was taken in is still worked on: that needs the room which is left. Nothing at all can be stored only
+below :data:`~webapp.fleet.pipeline_status.writability.LEAST_FREE_BYTES`.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models import Sum
+
+from ingest.messages import message
+from webapp.fleet.pipeline_status.problems import Problem
+from webapp.work.models import KeptSize, PipelineAlarm
+
+CODE = "disk.budget"
+KEPT = "kept"
+MORE_TO_RESUME = 1.1
+"""So much more than the limit has to be free, so that nothing stops and starts with every file."""
+
+
+def disks() -> Iterator[tuple[Path, int]]:
+    """Each disk once, by the first of Weir's folders on it, with its free bytes; what lies elsewhere, as in an object store, is no disk."""
+    known = set()
+    homes = (settings.WEIR.home, Path(settings.WEIR.sqlite_file or settings.WEIR.home).parent)
+    for folder in (*homes, *(Path(root) for root in (settings.WEIR.lake_root, settings.WEIR.runs_root) if "://" not in root)):
+        if not folder.is_dir():
+            continue
+        device = folder.stat().st_dev
+        if device not in known:
+            known.add(device)
+            yield folder, shutil.disk_usage(folder).free
+
+
+def kept_bytes() -> int:
+    """Everything that Weir keeps, as it was last measured; tables are part of their database."""
+    return KeptSize.objects.exclude(area="tables").aggregate(total=Sum("size_bytes"))["total"] or 0
+
+
+def problems() -> list[Problem]:
+    """Why nothing is taken in; empty where there is room."""
+    found = []
+    least = settings.WEIR.least_free_mb * 1_000_000
+    for folder, free_bytes in disks():
+        if free_bytes < least or (free_bytes < least * MORE_TO_RESUME and _is_stopped(str(folder))):
+            detail = message(
+                "Nothing is collected: of the disk of {folder:name} {mb:text} are free, and "
+                "Weir leaves {mb2:text} (WEIR_LEAST_FREE_MB). It resumes by itself at "
+                "{mb3:text}.",
+                folder=str(folder),
+                mb=_mb(free_bytes),
+                mb2=_mb(least),
+                mb3=_mb(least * MORE_TO_RESUME),
+            )
+            found.append(Problem(CODE, str(folder), detail))
+    most: float = settings.WEIR.most_kept_mb * 1_000_000
+    kept = kept_bytes() if most else 0
+    if most and (kept > most or (kept > most / MORE_TO_RESUME and _is_stopped(KEPT))):
+        detail = message(
+            "Nothing is collected: Weir keeps {mb:text}, and may keep {mb2:text} "
+            "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:text}.",
+            mb=_mb(kept),
+            mb2=_mb(most),
+            mb3=_mb(most / MORE_TO_RESUME),
+        )
+        found.append(Problem(CODE, KEPT, detail))
+    return found
+
+
+def why_stopped() -> str:
+    """A sentence; "" where there is room."""
+    return next((problem.detail for problem in problems()), "")
+
+
+def _is_stopped(subject: str) -> bool:
+    """Asked only near a limit: each page asks whether there is a problem."""
+    return PipelineAlarm.objects.filter(code=CODE, subject=subject, cleared_at__isnull=True).exists()
+
+
+def _mb(size_bytes: float) -> str:
+    return message("{size_bytes:count} MB", size_bytes=size_bytes / 1000000)

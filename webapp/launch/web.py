@@ -1,0 +1,115 @@
+"""The web server: waitress as it is, in a few processes that share one address.
+
+waitress reads a request whole before a thread sees it, and keeps of an answer what its client has not
+taken, so clients that are slow or silent cost a connection each and nothing else.
+"""
+
+import argparse
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from types import FrameType
+
+import waitress
+from django.conf import settings
+
+from ingest.parent_death import die_with_parent
+from webapp.launch.access_log import AccessLog
+
+MOST_CONNECTIONS = 400
+"""Of each process; each is an open file, and may have another one for what its client has not taken."""
+IDLE_S = 60
+HEADER_BYTES = 64 * 1024
+BODY_BYTES = 16 * 1024 * 1024
+ANSWER_BYTES = 256 * 1024 * 1024
+"""Kept of one answer for a slow client, beyond a MiB in a temporary file, before its thread waits for it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m webapp.launch.web", description="Serve pages and the API.")
+    parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=4, help="requests that each process works on at a time")
+    chosen = parser.parse_args(arguments)
+    host, _colon, port = chosen.bind.rpartition(":")
+    listening = _listening(host.strip("[]"), int(port))
+
+    # Imported once; what it takes is mostly shared.
+    from webapp.config.wsgi import application
+    from webapp.lib import scopes
+    from webapp.work import broker  # noqa: F401 - the way to Redis is loaded before anybody waits for it
+
+    scopes.close()
+    parent, children = os.getpid(), list[int]()
+    for _ in range(chosen.processes):
+        child = os.fork()
+        if child == 0:
+            die_with_parent(parent)
+            _serve(AccessLog(application, logging.getLogger("webapp.launch.web.access").info), listening, chosen.threads)
+            return 0
+        children.append(child)
+    return _keep(children)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.create_server((host, port), family=family, backlog=1024)
+    listening.setblocking(False)
+    return listening
+
+
+def _serve(application: AccessLog, listening: socket.socket, threads: int) -> None:
+    """Until SIGTERM; requests that a thread is at are worked on for five seconds more."""
+    signal.signal(signal.SIGTERM, _leave)
+    server = waitress.create_server(
+        application,
+        sockets=[listening],
+        threads=threads,
+        ident=None,
+        connection_limit=MOST_CONNECTIONS,
+        channel_timeout=IDLE_S,
+        max_request_header_size=HEADER_BYTES,
+        max_request_body_size=BODY_BYTES,
+        outbuf_high_watermark=ANSWER_BYTES,
+        log_socket_errors=False,
+        # Who may set them is a matter of Django's settings.
+        clear_untrusted_proxy_headers=not settings.WEIR.behind_proxy,
+    )
+    server.run()
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
+def _keep(children: Sequence[int]) -> int:
+    """One that ends unasked ends all: whoever started them starts them again."""
+    asked = False
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        asked = True
+        _end(children)
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, stop)
+    ended, _status = os.wait()
+    left = [child for child in children if child != ended]
+    _end(left)
+    for child in left:
+        os.waitpid(child, 0)
+    return 0 if asked else 1
+
+
+def _end(children: Sequence[int]) -> None:
+    for child in children:
+        with suppress(ProcessLookupError):  # it has ended and was waited for
+            os.kill(child, signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""Pages show messages in their reader's language."""
+
+from django.apps import AppConfig
+
+from ingest.messages import Message
+from webapp.lib.messages.rendering import localised
+
+
+class MessagesConfig(AppConfig):
+    name = "webapp.lib.messages"
+    label = "weir_messages"
+
+    def ready(self) -> None:
+        Message.in_language = staticmethod(localised)

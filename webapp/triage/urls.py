@@ -1,7 +1,0 @@
-"""Address of the triage of a missing file, which is a parameter: paths hold slashes."""
-
-from django.urls import path
-
-from webapp.triage import views
-
-urlpatterns = [path("storage/missing-file/", views.missing_file, name="missing-file")]
