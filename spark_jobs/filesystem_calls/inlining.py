@@ -80,9 +80,3 @@ def observed_threshold(files: CheckpointFiles) -> tuple[int, int] | None:
     if files.merged.any() or not len(inline) or not len(apart):
         return None
     return int(inline.max()), int(apart.min())
-
-
-def unmerged_files(files: CheckpointFiles, threshold_bytes: int) -> int:
-    """Files that the same checkpoint would write if each stream were a file of its own."""
-    of_task = files.subtask != NOT_IN_FILE
-    return int((of_task & (files.written != KEPT) & (files.bytes > threshold_bytes)).sum())

@@ -5,8 +5,6 @@ more, unless ``pool-blocking`` makes it wait. A subtask uploads by several threa
 ``*/counted-pooled``.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from spark_jobs.filesystem_calls.checkpoint_files import KEPT, NOT_IN_FILE, CheckpointFiles
@@ -17,25 +15,15 @@ LARGEST_FILE_BYTES = 32 << 20
 """``execution.checkpointing.file-merging.max-file-size`` where nobody set it."""
 
 
-@dataclass(frozen=True)
-class Merged:
-    """Files that a checkpoint would write beside its ``_metadata``: ``least`` where each waits for the open file."""
-
-    least: int
-    most: int
-
-
-def merged(files: CheckpointFiles, taskmanagers: int, threads: int = THREADS, largest_file_bytes: int = LARGEST_FILE_BYTES) -> Merged:
-    """Streams of which it is not known whether this checkpoint wrote them count as written. Inline ones of tasks go into files, too."""
+def most_merged_files(files: CheckpointFiles, threads: int = THREADS, largest_file_bytes: int = LARGEST_FILE_BYTES) -> int:
+    """Files that a checkpoint would write at most beside its ``_metadata``: all that upload at once open one each. Streams of which it is
+    not known whether this checkpoint wrote them count as written. Inline ones of tasks go into files, too.
+    """
     mine = (files.subtask != NOT_IN_FILE) & (files.written != KEPT)
     subtasks = int(files.subtask.max(initial=NOT_IN_FILE)) + 1
     incremental = mine & files.incremental
     streams = np.bincount(files.subtask[incremental], minlength=subtasks)
     sizes = np.bincount(files.subtask[incremental], files.bytes[incremental], minlength=subtasks)
-    least_each = np.minimum(np.maximum(-(-sizes // largest_file_bytes), 1), streams).astype(np.int64)
+    whole = np.minimum(np.maximum(-(-sizes // largest_file_bytes), 1), streams).astype(np.int64)
     others = len(np.unique(files.subtask[mine & ~files.incremental]))
-    of_taskmanagers = min(taskmanagers, others)
-    return Merged(
-        int(least_each.sum()) + of_taskmanagers,
-        int(np.maximum(np.minimum(streams, threads), least_each).sum()) + max(others, of_taskmanagers),
-    )
+    return int(np.maximum(np.minimum(streams, threads), whole).sum()) + others

@@ -119,7 +119,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "p" || event.shiftKey || event.altKey || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    if (!event.repeat) Promise.all(charts.filter((chart) => !chart.dataset.after || loads.has(chart)).map(loadOnce)).finally(() => print());
+    if (!event.repeat) Promise.all(charts.map(loadOnce)).finally(() => print());
   });
   let themeBefore;
   addEventListener("beforeprint", () => {
@@ -137,7 +137,7 @@
   const seen = new IntersectionObserver((entries) => {
     entries.filter((entry) => entry.isIntersecting).forEach((entry) => loadOnce(entry.target));
   }, { rootMargin: "400px" });
-  const observe = (added) => added.filter((chart) => !chart.dataset.after).forEach((chart) => seen.observe(chart));
+  const observe = (added) => added.forEach((chart) => seen.observe(chart));
   observe(charts);
   // A part of the page that comes later brings charts of its own; those of the part that it replaces are gone.
   document.addEventListener("htmx:load", ({ detail }) => {
@@ -146,10 +146,4 @@
     [...figures.keys()].filter((chart) => !chart.isConnected).forEach((chart) => figures.delete(chart));
     observe(added);
   });
-  // What a part of the page works out first, charts of the same find kept.
-  for (const name of ["htmx:load", "htmx:responseError", "htmx:sendError"]) {
-    document.addEventListener(name, ({ detail }) => {
-      charts.filter((chart) => chart.dataset.after && chart.dataset.after === detail.elt.id).forEach((chart) => seen.observe(chart));
-    });
-  }
 })();

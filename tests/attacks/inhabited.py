@@ -7,11 +7,11 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from ingest.records import AllocatedSlot, Observed, TaskManager
+from tests.webapp.analyses.filesystem_calls.builders import metadata_of
 from tests.webapp.api.test_lists import everything
 from tests.webapp.builders import finding, person, replica
 from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
-from tests.webapp.filesystem_calls.builders import metadata_of
 from tests.webapp.hosts.builders import happened_on
 from webapp.accounts.models import ApiToken, SavedView, User
 from webapp.accounts.roles import Role

@@ -93,7 +93,6 @@ QUERY: dict[str, dict[str, str]] = {
     "missing-file": {"path": "metadata"},
     "api-missing-file": {"path": "metadata"},
     "alert-setting": {"rule": "rule"},
-    "api-job-before-after": {"at": "instant"},
     "checkpoint-go": {"id": "checkpoint"},
     **{f"storage-{name}": {"uri": "root"} for name in all_root_analyses()},
     **{f"storage-{one.name}-chart-{key}": {"uri": "root"} for one in all_root_analyses().values() for key in one.charts},
@@ -130,7 +129,7 @@ class Place:
             return {}
         plan = CleanupPlan.objects.order_by("-pk").first()
         root = plan.roots[0] if plan else ""
-        there = {"root": root, "metadata": f"{root}/{1:032x}/chk-1/_metadata", "rule": "checkpoint.declined", "instant": "now-1h"}
+        there = {"root": root, "metadata": f"{root}/{1:032x}/chk-1/_metadata", "rule": "checkpoint.declined"}
         there["checkpoint"] = str(CheckpointFact.objects.values_list("checkpoint_id", flat=True).first() or 0)
         return {name: there[of] for name, of in QUERY[self.name].items()}
 

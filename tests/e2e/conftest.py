@@ -20,6 +20,7 @@ from pytest_django.live_server_helper import LiveServer
 from ingest.lake.store import Lake
 from ingest.records import Observed, VertexMetrics
 from tests.e2e.stored import fill_storage
+from tests.webapp.analyses.filesystem_calls.builders import metadata_of
 from tests.webapp.builders import (
     annotation,
     cluster,
@@ -36,7 +37,6 @@ from tests.webapp.builders import (
     start,
     window,
 )
-from tests.webapp.filesystem_calls.builders import metadata_of
 from tests.webapp.hosts.builders import happened_on
 from tests.webapp.resources.builders import taskmanager
 from webapp.accounts.models import User

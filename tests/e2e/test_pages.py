@@ -18,9 +18,10 @@ HOST = "tm-1"
 PASSWORD = "correct horse battery"
 JOB = f"/jobs/prod-eu/{'c' * 32}/"
 PAGES = (
-    "/", JOB, "checkpoint 30", "checkpoint 31", "finding", f"{JOB}what-if/pressure.root/", f"{JOB}placement/", f"{JOB}calls/",
+    "/", JOB, "checkpoint 30", "checkpoint 31", "finding", f"{JOB}what-if/pressure.root/", f"{JOB}placement/",
+    f"{JOB}filesystem-calls/", "/filesystem-calls/", f"{JOB}before-after/", f"{JOB}before-after/?at=now-60m",
     f"{JOB}recovery/", f"{JOB}starts/", f"{JOB}resources/", "/resources/", f"{JOB}exactly-once/", f"{JOB}backend/",
-    f"{JOB}replication/", "/filesystem-calls/", f"{JOB}threads/", f"{JOB}in-flight/", f"{JOB}state-expiry/",
+    f"{JOB}replication/", f"{JOB}threads/", f"{JOB}in-flight/", f"{JOB}state-expiry/",
     "/findings/", "/rules/", "/rules/pressure.root/", "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/",
     "/clusters/prod-eu/pushed-logs/", "/hosts/", f"/hosts/{HOST}/",
     "/storage/", "/storage/roots/add", f"/storage/root/?uri={ROOT}", f"/storage/files/?uri={ROOT}", f"/storage/simulator/?uri={ROOT}",
@@ -75,17 +76,18 @@ def test_all_charts_of_a_job_are_drawn(page, site):
     expect(page.locator(".annotation-text", has_text="restart 1").first).to_be_visible()
 
 
-@pytest.mark.parametrize("path", [f"{JOB}calls/", "/filesystem-calls/"])
+@pytest.mark.parametrize("path", [f"{JOB}filesystem-calls/", "/filesystem-calls/"])
 def test_charts_ask_once_the_tables_are_worked_out(page, site, path):
-    """Both need the same, which is then kept."""
-    told = []
-    page.on("request", lambda request: told.append(("asked", urlsplit(request.url).path)))
-    page.on("response", lambda answer: told.append(("answered", urlsplit(answer.url).path)))
+    """Both need the same, which is then cached."""
+    seen = []
+    page.on("request", lambda request: seen.append(("asked", urlsplit(request.url).path)))
+    page.on("response", lambda answer: seen.append(("answered", urlsplit(answer.url).path)))
     page.goto(site + path)
+    page.wait_for_selector("[data-chart]")
     assert all_charts_drawn(page)
-    (tables,) = [place for place, (what, of) in enumerate(told) if what == "answered" and of.endswith("/tables")]
-    charts = [place for place, (what, of) in enumerate(told) if what == "asked" and "/charts/" in of]
-    assert charts and min(charts) > tables
+    _page, document = [place for place, one in enumerate(seen) if one == ("answered", path)]
+    charts = [place for place, (what, of) in enumerate(seen) if what == "asked" and of.endswith(".json") and of.startswith(path)]
+    assert charts and min(charts) > document
 
 
 def test_a_click_on_a_bar_opens_its_checkpoint(page, site):

@@ -24,9 +24,9 @@ from tests.spark_jobs.storage.audits import Audited, Auditor
 from tests.webapp.builders import cluster, job, person
 from webapp.cleanup import orders
 from webapp.cleanup.models import CleanupPlan
-from webapp.filesystem_calls.namenode_findings import KEY
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster
+from webapp.storage.namenode_findings import KEY
 from webapp.work.models import DueWork
 from webapp.work.perform import perform
 

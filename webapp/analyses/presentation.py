@@ -53,7 +53,7 @@ def blocks(document: Document) -> Iterator[tuple[str, Any]]:
 
 def _shown(block: Block) -> Any:
     if isinstance(block, Facts):
-        return [(fact, shown(fact.value, fact.unit)) for fact in block.facts]
+        return [(fact, _cell(fact.value, fact.unit)) for fact in block.facts]
     if isinstance(block, Table):
         columns = tuple(ShownColumn(one, _css(one.unit)) for one in block.columns)
         rows = tuple(

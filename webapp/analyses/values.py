@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 
+from ingest.messages import Message
 from webapp.analyses.document import Link, Table, Unit, Value
 from webapp.lib import instants, quantities
 from webapp.lib.messages.rendering import localised
@@ -34,6 +35,8 @@ def shown(value: Value, unit: Unit) -> str:
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
     if isinstance(value, str):
+        if unit == "mono" and not isinstance(value, Message):
+            return value  # an option may be called as a word that a catalogue has
         return localised(value).partition("\n")[0] if unit == "stack" else localised(value)
     if unit in _WRITTEN:
         return str(_WRITTEN[unit](value))

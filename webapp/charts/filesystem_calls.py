@@ -1,6 +1,6 @@
-"""Calls to file systems: of one checkpoint by kind, by inline threshold, of all jobs by second."""
+"""Calls to file systems: files of one checkpoint by inline threshold, calls of all jobs by second."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import plotly.graph_objects as go
@@ -10,23 +10,6 @@ from webapp.charts.theme import ACCENT, OTHER, figure, plot_time, time_axis
 
 HEIGHT_PX = 240
 _STEPS = {"shape": "hv", "width": 1}
-
-
-def calls_by_kind(series: Sequence[tuple[str, Mapping[str, int]]]) -> go.Figure:
-    """``series``: a label and calls by kind; the first is the present."""
-    bars = [
-        go.Bar(
-            x=list(calls.values()),
-            y=list(calls),
-            orientation="h",
-            name=label,
-            marker={"color": colour},
-            hovertemplate=gettext("%(kind)s: %(count)s calls") % {"kind": "%{y}", "count": "%{x:,}"} + f"<extra>{label}</extra>",
-        )
-        for (label, calls), colour in zip(series, (ACCENT, OTHER), strict=False)
-    ]
-    # Names of calls are long: below bars they would overlap on a phone.
-    return figure(bars, HEIGHT_PX, barmode="group", yaxis={"type": "category", "autorange": "reversed"}, xaxis={"tickformat": ",d"})
 
 
 def files_and_heap(points: Sequence[tuple[int, int, int]], now_bytes: int, knee_bytes: int | None) -> go.Figure:

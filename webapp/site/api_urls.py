@@ -8,12 +8,10 @@ from webapp.accounts.audit import api as audit
 from webapp.accounts.saved_views import api as saved_views
 from webapp.alerting import api_urls as alerting
 from webapp.analyses.api import urlpatterns as analyses_api
-from webapp.before_after import api_urls as before_after
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
 from webapp.cleanup.missing_files import api_urls as triage
 from webapp.delivery import api_urls as delivery
-from webapp.filesystem_calls import api_urls as filesystem_calls
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
 from webapp.growth import api_urls as growth
@@ -50,7 +48,6 @@ for feature in (
 
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
-    *filesystem_calls.urlpatterns,
     *fleet.urlpatterns,
     *push.urlpatterns,
     *analyses_api(),
@@ -58,7 +55,6 @@ urlpatterns = [
     *hosts.urlpatterns,
     *delivery.urlpatterns,
     *growth.urlpatterns,
-    *before_after.urlpatterns,
     *storage.urlpatterns,
     *triage.urlpatterns,
     *router.urls,

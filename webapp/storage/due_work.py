@@ -1,11 +1,12 @@
-"""The due work of storage: audits, and simulations of age rules that were requested."""
+"""The due work of storage: audits, simulations of age rules that were requested, and judging NameNodes."""
 
 from datetime import timedelta
 
 from webapp.config import schedule
 from webapp.fleet.pipeline_status import disk_budget
+from webapp.storage import namenode_findings
 from webapp.storage.auditing import scheduled_audits, work_keys
-from webapp.work.registry import Work, register
+from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Work, register
 from webapp.work.spark_job import spark_task
 
 LIST_LIMIT_S = 12 * 3600
@@ -32,4 +33,11 @@ register(
     ),
     # Left by a command that was killed: there is nothing to do.
     Work(work_keys.BY_HAND, TASK, every=dict),
+    # There while a NameNode is declared, or while a finding of one that was is open.
+    Work(
+        namenode_findings.KEY,
+        MAINTAIN_TASK,
+        every=lambda: {namenode_findings.KEY: MINUTE_S} if namenode_findings.is_wanted() else {},
+        do=namenode_findings.judge_all,
+    ),
 )

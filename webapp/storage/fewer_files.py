@@ -1,13 +1,14 @@
-"""How few files a checkpoint of a job would write: merged, or with small states inline. For findings, by its newest ``_metadata``."""
+"""How few files a checkpoint of a job would write: merged, or with small states inline. By its newest ``_metadata``."""
 
 import logging
 from dataclasses import dataclass
 from datetime import datetime
 
+from spark_jobs.filesystem_calls.checkpoint_files import CheckpointFiles
 from spark_jobs.filesystem_calls.inlining import inlined, knee
-from spark_jobs.filesystem_calls.merging import merged
+from spark_jobs.filesystem_calls.merging import most_merged_files
 from webapp.fleet.models import JobCurrent
-from webapp.storage.file_settings import file_settings
+from webapp.storage.file_settings import FileSettings, file_settings
 from webapp.storage.newest_metadata import newest_metadata
 
 log = logging.getLogger(__name__)
@@ -31,8 +32,12 @@ def fewer_files(job: JobCurrent, now: datetime) -> FewerFiles:
     if read is None or read.files is None:
         return FewerFiles()
     files, settings = read.files, file_settings(job.flink_version, job.configuration)
-    best = knee(inlined(files, settings.retained))
-    most = None
-    if settings.can_merge and not files.merged.any():
-        most = merged(files, 1, settings.threads, settings.largest_file_bytes).most
+    best, most = knee(inlined(files, settings.retained)), most_if_merged(files, settings)
     return FewerFiles(most, best.files if best else None, best.threshold_bytes if best else None)
+
+
+def most_if_merged(files: CheckpointFiles, settings: FileSettings) -> int | None:
+    """None where its version cannot merge files, or does already."""
+    if not settings.can_merge or files.merged.any():
+        return None
+    return most_merged_files(files, settings.threads, settings.largest_file_bytes)

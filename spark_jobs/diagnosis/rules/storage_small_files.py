@@ -15,6 +15,7 @@ from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "storage.small_files"
+CALLS_PER_S = f"{RULE}.calls_per_s"
 SMALL = "1 MiB"
 
 
@@ -50,7 +51,7 @@ SMALL = "1 MiB"
             message("A hundred thousand files of one job are felt by everybody who uses the same name service."),
         ),
         Threshold(
-            f"{RULE}.calls_per_s",
+            CALLS_PER_S,
             50,
             "calls/s",
             0.1,
@@ -61,7 +62,7 @@ SMALL = "1 MiB"
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     share = sample.small_files / sample.all.files if sample.all.files else 0.0
-    per_s, rate = (0.0 if sample.ended else sample.calls_per_s) or 0.0, f"{RULE}.calls_per_s"
+    per_s, rate = (0.0 if sample.ended else sample.calls_per_s) or 0.0, CALLS_PER_S
     if share < limits[f"{RULE}.share"] or (sample.small_files < limits[f"{RULE}.files"] and per_s < limits[rate]):
         return
     at_ms, key, part, many = sample.audited_at_ms, f"{RULE}.files", f"{RULE}.share", f"{RULE}.very_many_files"
@@ -117,9 +118,7 @@ def _calls(sample: StorageJobSample, limits: Limits) -> Iterator[Evidence]:
             calls=sample.calls or 0,
             interval_ms=sample.interval_ms or 0,
         )
-        yield limits.compared(
-            message("name service"), sample.calls_per_s, "calls/s", ">=", f"{RULE}.calls_per_s", sample.audited_at_ms, note
-        )
+        yield limits.compared(message("name service"), sample.calls_per_s, "calls/s", ">=", CALLS_PER_S, sample.audited_at_ms, note)
 
 
 def _pace(sample: StorageJobSample) -> str:

@@ -122,7 +122,7 @@ def _benefits(found: Merging) -> Table:
             "Merged into files of 32 MiB, one for each retained checkpoint and its _metadata at "
             "least. execution.checkpointing.file-merging.enabled (1.20 and later) merges what one "
             "TaskManager writes for one checkpoint; the page File system calls of each job has "
-            "its own range."
+            "its own figure."
         ),
     )
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ingest.messages import message
-from webapp.filesystem_calls import fleet_calls
-from webapp.filesystem_calls.fleet_calls import FileSystemCalls
-from webapp.filesystem_calls.fleet_jobs import WINDOW
+from webapp.analyses.filesystem_calls import fleet_calls
+from webapp.analyses.filesystem_calls.fleet_calls import FileSystemCalls
+from webapp.analyses.filesystem_calls.fleet_jobs import WINDOW
 from webapp.lib.instants import day_and_clock_text
 from webapp.lib.quantities import count_text
 from webapp.reports.document import Table

@@ -11,8 +11,8 @@ from webapp.lib.quantities import count_text
 from webapp.reports.document import Document
 from webapp.reports.gathering import alerts, rule_findings, sources, story, summary, timeline
 from webapp.reports.gathering.checkpoint_figures import MOST as MOST_CHECKPOINTS
-from webapp.reports.gathering.job_tables import MOST_JOBS as MOST_WITH_TABLES
 from webapp.reports.gathering.scope import JobKey, ReportScope, rows_of, with_attempts
+from webapp.reports.gathering.work_tables import MOST_JOBS as MOST_WITH_TABLES
 
 Progress = Callable[[int, str], None]
 """Called with 0 … 100 and words."""

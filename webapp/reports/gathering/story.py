@@ -10,7 +10,7 @@ from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
 from webapp.reports.document import JobStory, Moment, ReportedCounters, StoragePlace
-from webapp.reports.gathering import checkpoint_figures, events, job_tables, missing_files, pressure, starts, timeline
+from webapp.reports.gathering import checkpoint_figures, events, missing_files, pressure, starts, timeline, work_tables
 from webapp.reports.gathering.checkpoint_figures import Outline
 from webapp.reports.gathering.events import MarksOfTime
 from webapp.reports.gathering.scope import ReportScope
@@ -67,7 +67,7 @@ def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Colle
         outages=outages(job, scope.start, scope.end),
         starts=starts.rows(of_starts),
         missing_files=missing_files.rows(job, scope),
-        tables=job_tables.tables(job, scope, now),
+        tables=tuple(work_tables.tables(job, scope, now)),
         points=checkpoint_figures.points(seen, scope.points_a_job),
         marks=marks.marks,
         pressure=pressure.rows(job, scope),

@@ -1,4 +1,4 @@
-"""What Weir works out of the tasks of one job: state, transactions, data in flight, copy, threads; a table each."""
+"""What Weir works out of one job beside its rows: what its analyses found, its copy, its threads; a table each."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,11 +13,14 @@ from webapp.reports.document import Table
 from webapp.reports.gathering import analysis_tables, busy_vertices
 from webapp.reports.gathering.scope import ReportScope
 
-MOST_ROWS = 20
+MOST_JOBS, MOST_ROWS = 10, 20
+"""Each job reads the lake and the storage: seconds for a large one."""
 
 
 def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table]:
     """Those that have something to say, as of the end of the time."""
+    if len(scope.jobs) > MOST_JOBS:
+        return
     at = min(scope.end, job.last_seen_at or job.as_of)
     yield from analysis_tables.tables(job, scope.start, at, now)
     yield from _replication(job, now)

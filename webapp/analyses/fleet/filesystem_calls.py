@@ -1,0 +1,455 @@
+"""Calls of all jobs to each file system, second by second, and how loaded its NameNodes are."""
+
+from collections.abc import Iterator, Sequence
+
+from django.urls import reverse
+
+from ingest.messages import Message, join_messages, message, plural
+from webapp.analyses.document import (
+    Advice,
+    Asked,
+    Block,
+    Chart,
+    Column,
+    Document,
+    Drawn,
+    Fact,
+    Facts,
+    Link,
+    Note,
+    NotKnown,
+    Table,
+    Tone,
+    Value,
+    Verdict,
+)
+from webapp.analyses.filesystem_calls.audit_logs import AuditedCalls
+from webapp.analyses.filesystem_calls.fleet_calls import (
+    FileSystemCalls,
+    FleetCalls,
+    look_up_fleet_calls,
+)
+from webapp.analyses.registry import fleet_analysis
+from webapp.charts.answers import drawn
+from webapp.charts.filesystem_calls import calls_by_second
+from webapp.findings.models import Finding
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.messages.rendering import localised
+from webapp.lib.query_parameters import Choice
+from webapp.lib.translations import gettext_lazy as _
+from webapp.storage.namenode_findings import open_findings
+from webapp.storage.namenodes import NameNode
+
+SHOWN = 50
+GAIN = 0.95
+"""Staggering that leaves more than this of the worst second gains little."""
+UNKNOWN_SYSTEM = message("a file system that is not known")
+JOBS = message("Jobs")
+CLUSTER = message("Cluster")
+CALLS = message("Calls")
+PER_S = message("Calls a second")
+
+
+class CallsFilters(ListFilters):
+    more = Choice(("1", "2", "3"), about=_("file systems that do not exist yet and could take jobs"))
+
+
+@fleet_analysis(
+    "filesystem-calls",
+    title=message("File system calls"),
+    summary=message("what checkpoints of all jobs ask of each NameNode, second by second, in their newest ten minutes"),
+    parameters=CallsFilters,
+    is_slow=True,
+)
+def filesystem_calls(asked: Asked) -> Document:
+    found, findings = _found(asked), open_findings()
+    blocks: list[Block] = [Chart("seconds", message("Calls by second"), subtitle=message("of each file system"))]
+    blocks += [NotKnown(reason) for reason in _unknown(found)]
+    if findings:
+        blocks.append(_findings(findings))
+    if found.file_systems:
+        blocks += [_period(found), _file_systems(found.file_systems), _together(found.file_systems)]
+    if found.namenodes.known:
+        blocks.append(_namenodes(found))
+    if found.observed.logs:
+        blocks += [_callers(found.observed.logs), _jobs(found.observed.logs)]
+    if found.namenodes.known or found.observed.logs:
+        blocks.append(_kinds(found))
+    return Document(_verdict(found, findings), (*blocks, *_balance(found)))
+
+
+@filesystem_calls.draws("seconds")
+def seconds(asked: Asked) -> Drawn:
+    found = _found(asked)
+    series = [(localised(one.file_system or UNKNOWN_SYSTEM), one.seconds) for one in found.file_systems if any(one.seconds)]
+    for one in found.observed.logs:
+        series.append((localised(message("audit log, {cluster:name}", cluster=one.cluster)), one.seconds))
+    if not series:
+        text = message("No job whose files an audit counted took a checkpoint in these minutes.")
+        return Drawn(empty_title=message("No calls are known"), empty_text=text)
+    note = message("Calls of each second, a checkpoint's evenly over its duration.")
+    return Drawn(drawn(calls_by_second(series, found.start)), note)
+
+
+def _found(asked: Asked) -> FleetCalls:
+    return look_up_fleet_calls(asked.now, int(asked.parameters.values.get("more", 0)))
+
+
+def _verdict(found: FleetCalls, findings: Sequence[Finding]) -> Verdict:
+    """How loaded the NameNodes are, then the worst second of all."""
+    if findings:
+        tone: Tone = "crit" if findings[0].severity == "critical" else "warn"
+        return Verdict(tone, join_messages((findings[0].title, *_worst(found)), ". "))
+    known = found.namenodes.known
+    slowest = max(known, key=lambda one: one.most_queue_ms or 0, default=None)
+    if slowest is None or slowest.most_queue_ms is None:
+        load = message("How long calls wait in the queue of a NameNode is not known.")
+        return Verdict("unknown", join_messages((load, *_worst(found)), " "))
+    load = message(
+        "Calls waited {ms:decimal1} ms at most in the queue of the NameNode of {cluster:name}.",
+        ms=slowest.most_queue_ms,
+        cluster=slowest.cluster,
+    )
+    return Verdict("warn" if slowest.is_slow else "ok", join_messages((load, *_worst(found)), " "))
+
+
+def _worst(found: FleetCalls) -> Iterator[Message]:
+    worst = next((one for one in found.file_systems if one.peak), None)
+    if worst is None:
+        return
+    yield message(
+        "{name:name} had {peak:count} calls in its worst second, of {jobs:message}, against {per_s:decimal1} calls/s over time.",
+        name=worst.file_system or UNKNOWN_SYSTEM,
+        peak=worst.peak,
+        jobs=plural(len(worst.together), "{count:count} job", "{count:count} jobs together"),
+        per_s=worst.per_s,
+    )
+
+
+def _unknown(found: FleetCalls) -> Iterator[str]:
+    observed, namenodes = found.observed, found.namenodes
+    if namenodes.why:
+        yield namenodes.why
+    elif namenodes.silent:
+        yield message(
+            "No sample of these minutes from the NameNode of {clusters:names}: see skipped inputs of the pipeline.",
+            clusters=list(namenodes.silent),
+        )
+    elif not namenodes.known:
+        yield message(
+            "No NameNode is declared: how loaded it is, is unknown. Give its web address on one cluster that uses it (Clusters, Edit)."
+        )
+    if observed.why:
+        yield observed.why
+    elif observed.silent:
+        yield message(
+            "Audit logs that are declared have no calls of these minutes: {clusters:names}.",
+            clusters=list(observed.silent),
+        )
+    elif not observed.logs:
+        yield message(
+            "No audit log of a NameNode is declared: what is shown is what checkpoints should cost. "
+            "Declare its hdfs-audit.log on one cluster that uses it (Clusters, Edit)."
+        )
+    if uncounted := sum(one.unknown for one in found.file_systems):
+        yield plural(
+            uncounted,
+            "{count:count} job is left out: no audit counted its files.",
+            "{count:count} jobs are left out: no audit counted their files.",
+        )
+    if found.left_out:
+        yield plural(
+            found.left_out,
+            "{count:count} more job took fewer checkpoints in these minutes than those looked at, and is left out of all figures.",
+            "{count:count} more jobs took fewer checkpoints in these minutes than those looked at, and are left out of all figures.",
+        )
+
+
+def _findings(findings: Sequence[Finding]) -> Table:
+    return Table(
+        "findings",
+        message("Findings"),
+        (
+            Column("finding", message("Finding")),
+            Column("severity", message("Severity")),
+            Column("cluster", CLUSTER),
+        ),
+        tuple((Link(one.title, reverse("finding", args=[one.pk])), one.severity, one.cluster) for one in findings),
+        subtitle=message("of NameNodes, worst first"),
+    )
+
+
+def _period(found: FleetCalls) -> Facts:
+    return Facts(
+        (
+            Fact("start", message("Seconds from"), found.start, "instant"),
+            Fact("end", message("Newest checkpoint"), found.end, "instant"),
+        )
+    )
+
+
+def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
+    staggered = message("worst second of jobs that keep a pace, if each began at the second that suits best")
+
+    def row(one: FileSystemCalls) -> tuple[Value, ...]:
+        of = (one.file_system or None, one.jobs, one.unknown)
+        if not one.peak:
+            return (*of, *[None] * 6)
+        peaks = (round(one.steady_peak), round(one.staggered_peak))
+        return (*of, round(one.per_s, 2), round(one.peak), one.peak_at, len(one.together), *peaks)
+
+    return Table(
+        "file-systems",
+        message("File systems"),
+        (
+            Column("file_system", message("File system"), "mono"),
+            Column("jobs", JOBS, "count"),
+            Column(
+                "uncounted",
+                message("Not counted"),
+                "count",
+                message("jobs whose files no audit counted"),
+            ),
+            Column("per_s", message("Calls a second over time"), "per_s"),
+            Column("peak", message("Calls in the worst second"), "count"),
+            Column("peak_at", message("Worst second"), "instant"),
+            Column("together", message("Jobs in it"), "count"),
+            Column(
+                "steady_peak",
+                message("Of jobs with a pace"),
+                "count",
+                message("their worst second"),
+            ),
+            Column("staggered_peak", message("If staggered"), "count", staggered),
+        ),
+        tuple(map(row, systems)),
+        subtitle=message("worst second first"),
+    )
+
+
+def _together(systems: Sequence[FileSystemCalls]) -> Table:
+    rows = [(system, job) for system in systems for job in system.together]
+    return Table(
+        "together",
+        message("Together in the worst second"),
+        (
+            Column("file_system", message("File system"), "mono"),
+            Column("job", message("Job")),
+            Column("cluster", CLUSTER),
+            Column("calls", CALLS, "count"),
+        ),
+        tuple(
+            (
+                system.file_system or None,
+                _job_link(job.cluster, job.job_id, job.name),
+                job.cluster,
+                round(job.calls, 1),
+            )
+            for system, job in rows[:SHOWN]
+        ),
+        total=len(rows),
+        empty=message("Of no job are the files known."),
+    )
+
+
+def _namenodes(found: FleetCalls) -> Table:
+    def row(one: NameNode) -> tuple[Value, ...]:
+        waits = (
+            _tenths(one.queue_ms),
+            _tenths(one.most_queue_ms),
+            _tenths(one.processing_ms),
+            one.call_queue_length,
+        )
+        holds = (
+            one.files,
+            one.blocks,
+            one.under_replicated_blocks,
+            one.used_bytes,
+            one.remaining_bytes,
+        )
+        return (one.cluster, one.ha_state, *waits, one.per_s, *holds)
+
+    expected = message(
+        "Checkpoints of the jobs known here should cost {per_s:decimal1} calls/s. Calls are those of all clients. Times "
+        "are means of its own last interval of metrics.",
+        per_s=sum(found.before.values()),
+    )
+    worst = message("of the samples of these minutes")
+    slow = message("Where calls wait, each writer waits with them: stagger checkpoints, make files fewer, or move jobs.")
+    is_slow = any(one.is_slow for one in found.namenodes.known)
+    return Table(
+        "namenodes",
+        message("NameNodes"),
+        (
+            Column("cluster", CLUSTER),
+            Column("ha_state", message("State")),
+            Column("queue_ms", message("Calls wait"), "ms", message("in its queue")),
+            Column("most_queue_ms", message("Wait at most"), "ms", worst),
+            Column("processing_ms", message("Worked on for"), "ms"),
+            Column("call_queue_length", message("Calls that wait"), "count"),
+            Column("per_s", PER_S, "per_s"),
+            Column("files", message("Files and directories"), "count"),
+            Column("blocks", message("Blocks"), "count"),
+            Column("under_replicated_blocks", message("Under-replicated"), "count"),
+            Column("used_bytes", message("Raw bytes used"), "bytes"),
+            Column("remaining_bytes", message("Raw bytes free"), "bytes"),
+        ),
+        tuple(map(row, found.namenodes.known)),
+        subtitle=message("by their JMX, in the same minutes"),
+        note=join_messages((slow, expected), " ") if is_slow else expected,
+    )
+
+
+def _callers(logs: Sequence[AuditedCalls]) -> Table:
+    return Table(
+        "callers",
+        message("Callers"),
+        (
+            Column("cluster", CLUSTER),
+            Column("user", message("User")),
+            Column("address", message("Address"), "mono"),
+            Column("calls", CALLS, "count"),
+            Column("peak", message("Own worst second"), "count"),
+            Column("in_peak", message("In the worst of all"), "count"),
+        ),
+        tuple((log.cluster, one.user, one.address, one.calls, one.peak, one.in_peak) for log in logs for one in log.callers),
+        subtitle=message("by audit logs, in the same minutes; most calls first"),
+        note=join_messages(map(_audited, logs), " "),
+    )
+
+
+def _audited(log: AuditedCalls) -> Message:
+    return message(
+        "{cluster:name}: {calls:count} calls, {peak:count} in the worst second; {of_jobs:count} have the id of a job in their path, "
+        "{refused:count} were refused or of a path that is not there.",
+        cluster=log.cluster,
+        calls=log.calls,
+        peak=log.peak,
+        of_jobs=log.calls - log.no_job,
+        refused=log.refused,
+    )
+
+
+def _jobs(logs: Sequence[AuditedCalls]) -> Table:
+    expected = message("of the kinds that an audit log has: no addBlock, fsync and complete")
+    return Table(
+        "jobs",
+        message("Observed jobs"),
+        (
+            Column("job", message("Job")),
+            Column("log", message("Audit log")),
+            Column("calls", CALLS, "count"),
+            Column("per_s", PER_S, "per_s"),
+            Column("expected_per_s", message("Expected"), "per_s", expected),
+        ),
+        tuple(
+            (
+                _job_link(one.cluster, one.job_id, one.name) if one.cluster else one.job_id,
+                log.cluster,
+                one.calls,
+                round(one.per_s, 2),
+                None if one.expected_per_s is None else round(one.expected_per_s, 2),
+            )
+            for log in logs
+            for one in log.jobs
+        ),
+        subtitle=message("by audit logs; most calls first"),
+        empty=message("No call has the id of a job in its path."),
+    )
+
+
+def _kinds(found: FleetCalls) -> Table:
+    """By what NameNodes and their audit logs name them."""
+    jmx, audit = message("JMX"), message("audit log")
+    rows = [(one.cluster, jmx, kind, per_s) for one in found.namenodes.known for kind, per_s in one.kinds.items()]
+    for log in found.observed.logs:
+        rows += [(log.cluster, audit, cmd, calls / log.lasted_s) for cmd, calls in log.kinds.items()]
+    return Table(
+        "kinds",
+        message("Kinds of calls"),
+        (
+            Column("cluster", CLUSTER),
+            Column("source", message("By")),
+            Column("kind", message("Kind of call"), "mono"),
+            Column("per_s", PER_S, "per_s"),
+        ),
+        tuple((*of, round(per_s, 2)) for *of, per_s in rows),
+        empty=message("Calls a second are known from two samples of one run of the NameNode on."),
+    )
+
+
+def _balance(found: FleetCalls) -> Iterator[Block]:
+    if len(found.before) < 2:
+        if found.before:
+            yield Note(message("There is one file system: suppose more of them to see which jobs would move."))
+    else:
+        yield _loads(found)
+        if found.moves:
+            yield _moves(found)
+    if any(one.staggered_peak < one.steady_peak * GAIN for one in found.file_systems):
+        stagger = message(
+            "Stagger: no setting of Flink moves the second at which a job takes its checkpoints. Trigger them over REST at chosen "
+            "seconds (POST /jobs/:jobid/checkpoints, 1.17 and later), or restart jobs one after the other."
+        )
+        yield Advice((stagger,))
+
+
+def _loads(found: FleetCalls) -> Table:
+    sentence = message("No other distribution by this rule would relieve the file system that has most to do.")
+    if found.moves:
+        sentence = plural(
+            len(found.moves),
+            "{moved:count} job moved, the busiest file system would have {after:decimal1} calls/s over time instead of {before:decimal1}.",
+            "{moved:count} jobs moved, the busiest file system would have {after:decimal1} calls/s over time instead of {before:decimal1}.",
+            moved=len(found.moves),
+            after=max(found.after.values()),
+            before=max(found.before.values()),
+        )
+    return Table(
+        "loads",
+        message("Jobs over file systems"),
+        (
+            Column("file_system", message("File system"), "mono"),
+            Column("per_s", message("Calls a second now"), "per_s"),
+            Column("then_per_s", message("Then"), "per_s"),
+        ),
+        tuple((name, round(before, 2), round(found.after[name], 2)) for name, before in found.before.items()),
+        subtitle=message("job of most calls first, each to the one with least"),
+        note=sentence,
+    )
+
+
+def _moves(found: FleetCalls) -> Table:
+    return Table(
+        "moves",
+        message("Jobs to move"),
+        (
+            Column("job", message("Job")),
+            Column("cluster", CLUSTER),
+            Column("per_s", PER_S, "per_s"),
+            Column("from", message("From"), "mono"),
+            Column("to", message("To"), "mono"),
+            Column("setting", message("To set"), "mono"),
+        ),
+        tuple(
+            (
+                _job_link(one.cluster, one.job_id, one.name),
+                one.cluster,
+                round(one.per_s, 2),
+                one.source_file_system,
+                one.target_file_system,
+                one.setting,
+            )
+            for one in found.moves
+        ),
+        subtitle=message("most calls first"),
+        note=message("A job that moves restores from its last checkpoint, whose files stay where they are until it has dropped them."),
+    )
+
+
+def _job_link(cluster: str, job_id: str, name: str) -> Link:
+    return Link(name, reverse("filesystem-calls", args=(cluster, job_id)))
+
+
+def _tenths(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)

@@ -1,0 +1,239 @@
+"""A job before and after something that happened to it; without an instant, what there is to choose from."""
+
+from collections.abc import Iterator, Sequence
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from ingest.messages import brief, join_messages, message
+from webapp.analyses.before_after.job_change import (
+    JobChange,
+    Mark,
+    Measure,
+    job_change,
+    marks_of,
+)
+from webapp.analyses.before_after.samples import DIFFERS, HIGHER, TOO_FEW
+from webapp.analyses.before_after.windows import DEFAULT, LENGTHS, Windows
+from webapp.analyses.document import (
+    Asked,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Link,
+    Note,
+    NotKnown,
+    Table,
+    Unit,
+    Verdict,
+)
+from webapp.analyses.registry import analysis
+from webapp.fleet.models import JobCurrent
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.quantities import change_text
+from webapp.lib.query_parameters import Choice, Instant
+from webapp.lib.timeranges import iso_text
+from webapp.lib.translations import gettext_lazy as _
+
+NAME = "before-after"
+LARGEST = 3
+SCATTER = message(
+    "A difference counts where it is beyond chance (one in a hundred), holds for most pairs of values, "
+    "and the medians lie a tenth apart. Eight of ten values are between low and high."
+)
+
+
+class ChangeParameters(ListFilters):
+    at = Instant(about=_("when it happened: an ISO 8601 instant, or relative as in now-6h"))
+    window = Choice(tuple(LENGTHS), about=_("how long before and after; 1h where none is given"))
+    defaults = {"window": DEFAULT}
+
+
+@analysis(
+    NAME,
+    title=message("Before and after"),
+    summary=message("what differs of a job on both sides of something that happened to it"),
+    tab="more",
+    parameters=ChangeParameters,
+)
+def before_after(job: JobCurrent, asked: Asked) -> Document:
+    values = asked.parameters.values
+    window = values.get("window", DEFAULT)
+    if "at" not in values:
+        choose = Verdict("unknown", message("Choose what happened, or give an instant."))
+        return Document(choose, (_events(job, marks_of(job, asked.since, asked.until), window),))
+    at = values["at"]
+    found = job_change(job, at, LENGTHS[window], asked.now)
+    blocks: list[Block] = [NotKnown(reason) for reason in found.unknown]
+    if found.windows:
+        blocks.append(_facts(job, found, found.windows))
+    blocks.append(_events(job, (*found.marks, *found.others), window))
+    if found.windows:
+        tables = list(_measures(found))
+        blocks += [*tables, *([Note(SCATTER)] if tables else []), _configuration(found), _tallies(found)]
+    return Document(_verdict(found), tuple(blocks))
+
+
+def _verdict(found: JobChange) -> Verdict:
+    """What differs most, or that nothing does. More of what is compared (time, bytes, pressure) is more load."""
+    if found.windows is None:
+        return Verdict("unknown", message("Nothing can be compared."))
+    every = (*found.measures, *found.pressure)
+    differs = [one for one in every if one.comparison.state in DIFFERS]
+    if not differs:
+        if not found.measures or any(one.comparison.state == TOO_FEW for one in found.measures):
+            few = message("Too few checkpoints completed in these windows for a comparison.")
+            return Verdict("unknown", few)
+        return Verdict("ok", message("Nothing differs beyond its usual scatter."))
+    largest = sorted(differs, key=lambda one: -abs(one.comparison.change or 0))[:LARGEST]
+    sentence = message(
+        "{differ:count} of {measures:count} measures differ: {largest:message}.",
+        differ=len(differs),
+        measures=len(every),
+        largest=join_messages(map(_named, largest), "; "),
+    )
+    is_more = any(one.comparison.state == HIGHER for one in differs)
+    return Verdict("warn" if is_more else "ok", sentence)
+
+
+def _named(one: Measure) -> str:
+    of = message("{measure:name} of {vertex:name}", measure=one.name, vertex=brief(one.vertex)) if one.vertex else one.name
+    by = change_text(one.comparison.after.median, one.comparison.before.median)
+    return join_messages((of, one.comparison.state, by if one.comparison.change is not None else ""), " ")
+
+
+def _facts(job: JobCurrent, found: JobChange, span: Windows) -> Facts:
+    query = {"from": iso_text(span.start), "to": iso_text(span.end), "attempts": "all"}
+    page = f"{reverse('job', args=(job.cluster, job.job_id))}?{urlencode(query)}"
+    facts = [
+        Fact("before_from", message("Before, from"), span.start, "instant"),
+        Fact("at", message("Until it happened"), span.at, "instant"),
+        Fact("after_to", message("After, to"), span.end, "instant"),
+        Fact("window_ms", message("Each side"), span.length.total_seconds() * 1000, "ms", span.cut),
+        Fact("job_page", message("This time"), Link(message("on the job's page"), page)),
+        Fact("uploaded_before_bytes", message("Uploaded in all before"), found.uploaded[0], "bytes"),
+        Fact("uploaded_after_bytes", message("Uploaded in all after"), found.uploaded[1], "bytes"),
+    ]
+    if first := found.first:
+        address = reverse("checkpoint-by-id", args=(job.cluster, first.job_id, first.checkpoint_id))
+        number = Link(str(first.checkpoint_id), address)
+        facts += [
+            Fact("first", message("First checkpoint that completed after it"), number, "checkpoint"),
+            Fact("first_end_to_end_ms", message("Its duration"), first.end_to_end_ms, "ms"),
+            Fact("first_state_bytes", message("Its full state"), first.state_bytes, "bytes"),
+            Fact("first_uploaded_bytes", message("Uploaded by it"), first.checkpointed_bytes, "bytes"),
+        ]
+    return Facts(tuple(facts))
+
+
+def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
+    page = reverse(NAME, args=(job.cluster, job.job_id))
+
+    def link(one: Mark) -> Link:
+        return Link(one.label, f"{page}?{urlencode({'at': iso_text(one.at), 'window': window})}")
+
+    return Table(
+        "events",
+        message("What happened"),
+        (
+            Column("at", message("When"), "instant"),
+            Column("what", message("What")),
+            Column("kind", message("Kind")),
+            Column("job_id", message("Attempt"), "mono"),
+        ),
+        tuple((one.at, link(one), one.kind.replace("_", " "), one.job_id) for one in marks),
+        note=message("What else happened in both windows is in the figures, too."),
+        empty=message("No deploy, savepoint, restart or restore of this job is known in this time."),
+    )
+
+
+def _measures(found: JobChange) -> Iterator[Table]:
+    completed = message("of completed checkpoints without savepoints; medians")
+    for key, title, unit in (
+        ("durations", message("Durations"), "ms"),
+        ("sizes", message("Sizes"), "bytes"),
+    ):
+        if own := [one for one in found.measures if one.unit == unit]:
+            yield _compared(key, title, completed, own)
+    if found.pressure:
+        minutes = message("mean over subtasks, minute by minute; medians")
+        yield _compared("pressure", message("Pressure"), minutes, found.pressure)
+
+
+def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) -> Table:
+    """What differs first."""
+    unit: Unit = measures[0].unit
+    vertex = (Column("vertex", message("Vertex")),) if any(one.vertex for one in measures) else ()
+    higher_in = message("of all pairs of values, those in which the one after is the larger")
+
+    def row(one: Measure) -> tuple[str | float | None, ...]:
+        of, before, after = one.comparison, one.comparison.before, one.comparison.after
+        scatter = (before.low, before.high, after.low, after.high, before.count, after.count)
+        own = (one.vertex,) if vertex else ()
+        return (
+            one.name,
+            *own,
+            of.state,
+            before.median,
+            after.median,
+            of.change,
+            of.above,
+            *scatter,
+        )
+
+    ordered = sorted(measures, key=lambda one: (one.comparison.state not in DIFFERS, one.vertex))
+    return Table(
+        key,
+        title,
+        (
+            Column("measure", message("Measure")),
+            *vertex,
+            Column("state", message("Difference")),
+            Column("before", message("Before"), unit),
+            Column("after", message("After"), unit),
+            Column("change", message("Change of medians"), "share"),
+            Column("above", message("Higher in"), "share", higher_in),
+            Column("before_low", message("Before, low"), unit),
+            Column("before_high", message("Before, high"), unit),
+            Column("after_low", message("After, low"), unit),
+            Column("after_high", message("After, high"), unit),
+            Column("before_count", message("Values before"), "count"),
+            Column("after_count", message("Values after"), "count"),
+        ),
+        tuple(map(row, ordered)),
+        subtitle=subtitle,
+    )
+
+
+def _configuration(found: JobChange) -> Block:
+    if found.changes is None:
+        if found.before and found.after:
+            return Note(message("It is the same attempt: Flink does not change its settings; a rescale is in what happened."))
+        return NotKnown(message("Settings are not compared: only one attempt of this job is known."))
+    return Table(
+        "configuration",
+        message("Configured otherwise"),
+        (
+            Column("name", message("Setting"), "mono"),
+            Column("of", message("Setting of")),
+            Column("before", message("Before")),
+            Column("after", message("After")),
+        ),
+        tuple((one.name, one.of, one.before, one.after) for one in found.changes),
+        empty=message("Settings, checkpoint settings, release, parallelism and vertices are the same."),
+    )
+
+
+def _tallies(found: JobChange) -> Table:
+    return Table(
+        "counts",
+        message("How often"),
+        (
+            Column("what", message("What")),
+            Column("before", message("Before"), "count"),
+            Column("after", message("After"), "count"),
+        ),
+        tuple((one.name, one.before, one.after) for one in found.tallies),
+    )

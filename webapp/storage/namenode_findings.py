@@ -1,0 +1,57 @@
+"""What the rules on NameNodes say of each that is declared: opened, renewed while it lasts, closed by readings that are well.
+
+One whose JMX is silent closes nothing: how it is, is unknown. One that is declared no more is.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
+from spark_jobs.diagnosis.plain import finding_to_plain
+from spark_jobs.fold.rule_evaluation import Settings
+from webapp.findings.models import Finding
+from webapp.findings.overrides import as_plain
+from webapp.storage.audit_findings import Identity, settle
+from webapp.storage.namenodes import declared_on, readings_of, samples_of
+from webapp.work.lease import WriteGuard
+from webapp.work.runs import RunRecord
+
+KEY = "namenodes/findings"
+LOOK_BACK = timedelta(minutes=10)
+
+
+def is_wanted() -> bool:
+    return bool(declared_on()) or _open().exists()
+
+
+def judge_all(lease: WriteGuard, record: RunRecord) -> None:
+    record.counts |= judge(lease, timezone.now())
+
+
+def judge(guard: WriteGuard, now: datetime) -> dict[str, int]:
+    """Raises what the lake's storage raises."""
+    declared = declared_on()
+    samples = samples_of(declared, now - LOOK_BACK, now) if declared else {}
+    settings = Settings(as_plain())
+    new: dict[Identity, dict[str, Any]] = {}
+    silent = set(declared) - set(samples)
+    for cluster, rows in samples.items():
+        judged = registry.diagnose(readings_of(cluster, rows), settings.limits(cluster, ""))
+        silent |= {cluster} if judged.unknowns else set()
+        for finding in judged.findings:
+            new[cluster, "", finding.rule, finding.subject_id] = finding_to_plain(finding) | {"job_name": None}
+    standing = {(one.cluster, "", one.rule, one.subject_id): one for one in open_findings() if one.cluster not in silent}
+    closed = settle(new, standing, guard, now)
+    return {"namenodes": len(declared), "silent": len(silent), "findings": len(new), "closed": closed}
+
+
+def open_findings() -> list[Finding]:
+    """Those that are open, worst first."""
+    return list(_open().order_by("-severity_rank", "cluster", "id"))
+
+
+def _open() -> Any:
+    return Finding.objects.open().filter(rule__in=registry.rules_for(NameNodeReadings), job_id="")

@@ -1,0 +1,139 @@
+"""What NameNodes say of themselves by JMX in some minutes: how loaded they were, and calls a second by kind."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from ingest.messages import message
+from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
+from webapp.fleet.models import Cluster
+from webapp.lib.instants import epoch_ms
+from webapp.work.lake import read_newest
+
+log = logging.getLogger(__name__)
+
+TABLE = "namenode_samples"
+MOST_SAMPLES = 20_000
+MOST_KINDS = 30
+UNREADABLE = message("The lake could not be read; the server's log has the reason.")
+SLOW_QUEUE_MS = 100
+"""A NameNode that keeps up takes a call within a millisecond or two; tenths of a second are felt by each writer."""
+Row = Mapping[str, Any]
+_AS_IS = (
+    "ha_state", "call_queue_length", "open_connections", "files", "blocks", "capacity_bytes", "used_bytes", "remaining_bytes",
+    "under_replicated_blocks",
+)  # fmt: skip
+_COLUMNS = ("cluster", "ts", "rpc_calls", "rpc_queue_ms", "rpc_processing_ms", "operations", *_AS_IS)
+
+
+@dataclass(frozen=True)
+class NameNode:
+    """Of the NameNode that is declared on one cluster. Figures of the newest sample ``at``, and the most of the minutes. ``per_s``: calls
+    a second between the first and the last sample, None with fewer than two or where it was restarted; ``kinds``: the same by kind.
+    """
+
+    cluster: str
+    at: datetime
+    samples: int
+    ha_state: str | None
+    queue_ms: float | None
+    most_queue_ms: float | None
+    processing_ms: float | None
+    most_processing_ms: float | None
+    call_queue_length: int | None
+    open_connections: int | None
+    files: int | None
+    blocks: int | None
+    capacity_bytes: int | None
+    used_bytes: int | None
+    remaining_bytes: int | None
+    under_replicated_blocks: int | None
+    per_s: float | None
+    kinds: Mapping[str, float]
+
+    @property
+    def is_slow(self) -> bool:
+        return self.most_queue_ms is not None and self.most_queue_ms >= SLOW_QUEUE_MS
+
+
+@dataclass(frozen=True)
+class NameNodes:
+    """``silent``: clusters on which one is declared that has no sample in these minutes. ``why``: what hinders, "" where nothing."""
+
+    known: Sequence[NameNode] = ()
+    silent: Sequence[str] = ()
+    why: str = ""
+
+
+def namenodes_in(start: datetime, seconds: int) -> NameNodes:
+    """The lake is asked only where a NameNode is declared."""
+    declared = declared_on()
+    if not declared:
+        return NameNodes()
+    try:
+        by_cluster = samples_of(declared, start, start + timedelta(seconds=seconds))
+    except Exception:  # The lake may be any storage, with any error.
+        log.exception("Samples of NameNodes could not be read from the lake")
+        return NameNodes(silent=declared, why=UNREADABLE)
+    known = [_namenode(name, rows) for name, rows in sorted(by_cluster.items())]
+    return NameNodes(known, [name for name in declared if name not in by_cluster])
+
+
+def declared_on() -> list[str]:
+    """Names of clusters."""
+    return sorted(Cluster.objects.exclude(namenode_jmx_url="").values_list("name", flat=True))
+
+
+def samples_of(clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, list[Row]]:
+    """Oldest first; of clusters with any. Raises what the lake's storage raises."""
+    found, _since = read_newest(TABLE, {}, start, end, _COLUMNS, MOST_SAMPLES)
+    by_cluster: dict[str, dict[datetime, Row]] = {}
+    for row in found.to_pylist():
+        if start <= row["ts"] < end and row["cluster"] in clusters:  # the lake prunes by files
+            by_cluster.setdefault(row["cluster"], {})[row["ts"]] = row
+    return {name: [of[ts] for ts in sorted(of)] for name, of in by_cluster.items()}
+
+
+def readings_of(cluster: str, rows: Sequence[Row]) -> NameNodeReadings:
+    """For rules; ``rows`` oldest first."""
+    newest = _namenode(cluster, rows)
+    waits = tuple(row["rpc_queue_ms"] for row in rows if row["rpc_queue_ms"] is not None)
+    return NameNodeReadings(cluster, epoch_ms(newest.at), waits, newest.processing_ms, newest.call_queue_length, newest.per_s, newest.kinds)
+
+
+def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:
+    first, last = rows[0], rows[-1]
+    lasted_s = (last["ts"] - first["ts"]).total_seconds()
+    before, after = _counts(first), _counts(last)
+    per_s = _rate(first["rpc_calls"], last["rpc_calls"], lasted_s)
+    # A counter that fell began at zero: nothing is known of what came between.
+    rates = {name: _rate(before.get(name, 0), count, lasted_s) for name, count in after.items()} if per_s is not None else {}
+    kinds = sorted(((name, rate) for name, rate in rates.items() if rate), key=lambda one: (-one[1], one[0]))
+    return NameNode(
+        cluster,
+        last["ts"],
+        len(rows),
+        queue_ms=last["rpc_queue_ms"],
+        most_queue_ms=_most(row["rpc_queue_ms"] for row in rows),
+        processing_ms=last["rpc_processing_ms"],
+        most_processing_ms=_most(row["rpc_processing_ms"] for row in rows),
+        per_s=per_s,
+        kinds=dict(kinds[:MOST_KINDS]),
+        **{name: last[name] for name in _AS_IS},
+    )
+
+
+def _counts(row: Row) -> dict[str, int]:
+    return {one["name"]: one["calls"] for one in row["operations"] or ()}
+
+
+def _rate(before: int | None, after: int | None, lasted_s: float) -> float | None:
+    if before is None or after is None or lasted_s <= 0 or after < before:
+        return None
+    return (after - before) / lasted_s
+
+
+def _most(values: Any) -> float | None:
+    return max((value for value in values if value is not None), default=None)
